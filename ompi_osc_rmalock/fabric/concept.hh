@@ -1,0 +1,123 @@
+// The verbs a lock algorithm may use, and exactly what each of them promises.
+//
+// A *word* is a 64-bit unsigned integer, naturally aligned, named (rank, slot): `rank` is the
+// process whose state segment holds it (its *home*), `slot` its index there. An algorithm is a
+// template over a Fabric and touches shared state through nothing but these verbs, so that one
+// source runs in the plugin, on threads, and wherever else somebody writes the verbs down.
+//
+// == Fetching verbs: get, fetch_add, swap, compare_swap ==
+//   They block. When one returns, it has taken effect at the home, once. The fetching verbs of all
+//   processes on all words are sequentially consistent: there is one order of all of them that
+//   agrees with the program order of each process. They never tear a word.
+//   A fetching verb is an acquire (what was released by the write it observed is visible to the
+//   caller) and, unless it is a get, a release (what the caller completed before it is visible to
+//   whoever observes its effect).
+//
+// == Posted verbs: put, add ==
+//   They return at once. Their effect happens once, at some moment between the call and the end of
+//   the caller's next flush of that home; it happens even if the caller never calls a verb again.
+//   Until that flush there is NO order between a posted verb and any other verb of the same caller,
+//   not even on the same word: two puts may land swapped, and a get may miss one's own put.
+//   The one exception: a posted verb on a word of one's *own* rank has happened on return.
+//   A posted verb is a release: what the caller had completed before the call (fetching verbs,
+//   posted verbs already flushed, data already flushed) is visible to whoever observes its effect.
+//   The operand is copied at the call; no caller's variable has to outlive it.
+//
+// == Completion: flush(rank), flush_all() ==
+//   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
+//   is ordered before every verb the caller issues afterwards.
+//
+// == Waiting: await, await_for, backoff ==
+//   await(word, pred) returns the first value it observes for which pred(value) holds; it is an
+//   acquire of that value. It may miss values that come and go: only wait for conditions that, once
+//   true, stay true until the caller acts, or whose loss the algorithm repairs.
+//   await_for does the same but may give up, and then returns nothing; `patience` is a number of
+//   polls, not a time. A model checker lets it give up at any moment.
+//   On a word whose home is on the caller's node a wait reads memory only. On any other word each
+//   poll is a round trip with bounded back-off; a scalable algorithm does not do that.
+//   backoff(attempt) lets a bounded time pass that grows with attempt, for retry loops that contend.
+//   All three run the communication progress of the process, so that a holder who waits for a
+//   message of ours gets it. Waiting exists nowhere else: algorithms contain no loops that poll.
+//
+// == Waking: wake(rank) ==
+//   A hint that a word of that rank was changed and that a waiter there may be parked. Waits are
+//   bounded even without it; it is never needed for correctness and may wake nobody.
+//   It covers the caller's earlier put to that rank only after a flush, or when both are on a node.
+//
+// == Atomicity domains ==
+//   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is atomic
+//                 with every other one and with puts and CPU stores.
+//   Domain::nic   the network adapter does the read-modify-writes of remote processes. They are
+//                 atomic with each other only. Therefore every word is used as one of
+//                   atomic   add, fetch_add, swap, compare_swap, get, await; never put
+//                   mailbox  put, get, await; never a read-modify-write
+//                   cohort   any verb, but only by processes on the home's node
+//                 An algorithm that keeps to one use per word is correct in both domains, and every
+//                 algorithm here does. (get never tears in either domain.)
+//
+// == Failure ==
+//   A verb does not fail. When the network does, the fabric ends the job with a message; nothing
+//   returns into an algorithm half way.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+
+namespace rmalock::fabric {
+
+/// Rank of a process in the window's group.
+using Rank = std::int32_t;
+/// Index of a word in the part of the state segment that belongs to one rank.
+using Slot = std::uint32_t;
+/// What a word holds.
+using Value = std::uint64_t;
+
+/// Name of a word: `slot` in the state of `rank`.
+struct Word {
+    Rank rank;
+    Slot slot;
+    friend bool operator==(const Word&, const Word&) = default;
+};
+
+/// Who performs read-modify-writes; see the top of this file.
+enum class Domain { cpu, nic };
+
+/// A condition on the value of a word.
+template <class P>
+concept Predicate = std::predicate<P, Value>;
+
+/// The conditions algorithms wait for most.
+constexpr auto equals(Value wanted) {
+    return [wanted](Value v) { return v == wanted; };
+}
+constexpr auto differs(Value unwanted) {
+    return [unwanted](Value v) { return v != unwanted; };
+}
+
+template <class F>
+concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value)) {
+    // Who and where.
+    { f.self() } -> std::same_as<Rank>;
+    { f.size() } -> std::same_as<Rank>;
+    { f.same_node(r) } -> std::same_as<bool>;
+    { f.domain() } -> std::same_as<Domain>;
+    // Fetching.
+    { f.get(w) } -> std::same_as<Value>;
+    { f.fetch_add(w, v) } -> std::same_as<Value>;       // returns the value before
+    { f.swap(w, v) } -> std::same_as<Value>;            // returns the value before
+    { f.compare_swap(w, v, v) } -> std::same_as<Value>; // (expected, desired); the value before
+    // Posted.
+    { f.put(w, v) } -> std::same_as<void>;
+    { f.add(w, v) } -> std::same_as<void>;
+    // Completion.
+    { f.flush(r) } -> std::same_as<void>;
+    { f.flush_all() } -> std::same_as<void>;
+    // Waiting and waking.
+    { f.await(w, pred) } -> std::same_as<Value>;
+    { f.await_for(w, pred, n) } -> std::same_as<std::optional<Value>>;
+    { f.backoff(n) } -> std::same_as<void>;
+    { f.wake(r) } -> std::same_as<void>;
+};
+
+} // namespace rmalock::fabric

@@ -1,0 +1,92 @@
+// The verbs on memory that every participant maps: CPU atomics, nothing else.
+//
+// The plugin's on-node fabric is this class over a window's node-shared state segment; the thread
+// fabric of the stress tests is this class over process memory, so that ThreadSanitizer sees the
+// shipped verbs and their memory orders.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+
+#include "fabric/concept.hh"
+#include "fabric/layout.hh"
+#include "fabric/waiter.hh"
+
+namespace rmalock::fabric {
+
+/// Orders every earlier store of the caller before every later load (x86: the only reordering).
+inline void full_fence() {
+#if defined(__SANITIZE_THREAD__)
+    // ThreadSanitizer does not model fences; a read-modify-write of one word by all is one it does.
+    static std::atomic<int> everyone{0};
+    everyone.fetch_add(0, std::memory_order_seq_cst);
+#else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// Where the words are: rank r's slot s lies at base + r * stride + s * 8.
+struct WordSpace {
+    std::byte* base = nullptr;
+    std::size_t stride = 0; ///< bytes between the parts of two ranks; a multiple of a cache line
+    Rank size = 0;          ///< number of ranks
+};
+
+class CpuFabric {
+  public:
+    CpuFabric(WordSpace space, Rank self, Waiter waiter)
+        : space_(space), self_(self), waiter_(waiter) {}
+
+    Rank self() const { return self_; }
+    Rank size() const { return space_.size; }
+    bool same_node(Rank) const { return true; }
+    Domain domain() const { return Domain::cpu; }
+    const Waiter& waiter() const { return waiter_; }
+
+    Value get(Word w) { return at(w).load(std::memory_order_seq_cst); }
+    Value fetch_add(Word w, Value v) { return at(w).fetch_add(v, std::memory_order_seq_cst); }
+    Value swap(Word w, Value v) { return at(w).exchange(v, std::memory_order_seq_cst); }
+    Value compare_swap(Word w, Value expected, Value desired) {
+        at(w).compare_exchange_strong(expected, desired, std::memory_order_seq_cst);
+        return expected;
+    }
+
+    void put(Word w, Value v) { at(w).store(v, std::memory_order_release); }
+    void add(Word w, Value v) { at(w).fetch_add(v, std::memory_order_release); }
+
+    // Stores are done when they retire; what is left to do is to keep later loads behind them.
+    void flush(Rank) { full_fence(); }
+    void flush_all() { full_fence(); }
+
+    template <Predicate P>
+    Value await(Word w, P pred) {
+        Value seen = 0;
+        waiter_.until([&] { return pred(seen = at(w).load(std::memory_order_acquire)); });
+        return seen;
+    }
+    template <Predicate P>
+    std::optional<Value> await_for(Word w, P pred, unsigned patience) {
+        Value seen = 0;
+        const auto poll = [&] { return pred(seen = at(w).load(std::memory_order_acquire)); };
+        return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
+    }
+    void backoff(unsigned attempt) { waiter_.backoff(attempt); }
+    void wake(Rank) {} // nobody parks: waits poll, run progress and yield
+
+  private:
+    std::atomic<Value>& at(Word w) const {
+        std::byte* part = space_.base + static_cast<std::size_t>(w.rank) * space_.stride;
+        return reinterpret_cast<std::atomic<Value>*>(part)[w.slot];
+    }
+
+    WordSpace space_;
+    Rank self_;
+    Waiter waiter_;
+};
+
+static_assert(sizeof(std::atomic<Value>) == sizeof(Value));
+static_assert(std::atomic<Value>::is_always_lock_free);
+static_assert(Fabric<CpuFabric>);
+
+} // namespace rmalock::fabric

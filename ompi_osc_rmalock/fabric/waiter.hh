@@ -1,0 +1,68 @@
+// How a process waits on its own node: spin, then run progress, then give the core away.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace rmalock::fabric {
+
+/// One relaxed turn of a spin loop.
+inline void cpu_relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield" ::: "memory");
+#endif
+}
+
+/// Policy of the waits of one process. A wait makes `spins` polls without system calls; from then on
+/// every poll is preceded by a call of `progress`, and by sched_yield where `yield` says so.
+///
+/// `progress` may be null. It is called while the caller holds no lock of this library's own, and it
+/// may re-enter the library.
+struct Waiter {
+    /// Polls after which even a process with a core to itself starts to yield between polls, so that
+    /// a wrong guess about oversubscription costs a time slice and not a scheduling quantum each.
+    static constexpr unsigned kPatientPolls = 2000;
+    /// Upper bound of one back-off, in spin turns (a few microseconds).
+    static constexpr unsigned kMaxBackoffTurns = 1024;
+
+    void (*progress)() = nullptr; ///< runs the communication of the process
+    unsigned spins = 100;         ///< polls before the first progress call
+    bool yield = false;           ///< more runnable ranks than cores: yield at once
+
+    /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
+    /// Returns whether it was true.
+    template <class Poll>
+    bool until(Poll&& poll, unsigned patience = 0) const {
+        const unsigned quiet = yield ? 1 : spins;
+        for (unsigned n = 0;; ++n) {
+            if (poll())
+                return true;
+            if (patience != 0 && n + 1 >= patience)
+                return false;
+            n < quiet ? cpu_relax() : pass_time(n);
+        }
+    }
+
+    /// Lets a bounded time pass, doubling with `attempt`.
+    void backoff(unsigned attempt) const {
+        const unsigned turns = std::min(kMaxBackoffTurns, 8U << std::min(attempt, 16U));
+        for (unsigned n = 0; n < turns && !yield; ++n)
+            cpu_relax();
+        pass_time(attempt > 8 ? kPatientPolls : 0);
+    }
+
+  private:
+    void pass_time(unsigned polls) const {
+        if (progress != nullptr)
+            progress();
+        if (yield || polls >= kPatientPolls)
+            sched_yield();
+        else
+            cpu_relax();
+    }
+};
+
+} // namespace rmalock::fabric

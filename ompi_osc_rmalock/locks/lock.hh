@@ -1,0 +1,34 @@
+// What every lock of this folder offers to the window.
+#pragma once
+
+#include <concepts>
+
+#include "fabric/concept.hh"
+
+namespace rmalock::locks {
+
+using fabric::Rank;
+using fabric::Slot;
+using fabric::Value;
+using fabric::Word;
+
+/// What an acquire hands to its release, e.g. the pooled queue node it used. Opaque to the caller,
+/// who keeps it as long as it holds the lock.
+struct Hold {
+    Value opaque = 0;
+};
+
+/// A reader-writer lock per target. Any number of targets may be held and awaited at once; one
+/// process acquires one target at most once at a time. A release does not wait for anybody, and
+/// makes visible what the holder completed before.
+template <class L>
+concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
+    { L::kName } -> std::convertible_to<const char*>;
+    { L::kHomeSlots } -> std::convertible_to<Slot>;
+    { lock.acquire_shared(target) } -> std::same_as<Hold>;
+    { lock.release_shared(target, hold) } -> std::same_as<void>;
+    { lock.acquire_exclusive(target) } -> std::same_as<Hold>;
+    { lock.release_exclusive(target, hold) } -> std::same_as<void>;
+};
+
+} // namespace rmalock::locks
