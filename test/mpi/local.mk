@@ -3,7 +3,8 @@
 # They are compiled with MPI's own wrappers, which configure found (MPICC, MPICXX): the compiler of the
 # rest of the build knows nothing of MPI.
 
-MPI_TEST_C = locks put_get datatypes accumulate atomics requests active errors
+MPI_TEST_C = locks put_get datatypes accumulate atomics requests active flavors comms \
+	errors threads target_busy
 MPI_TEST_PROGRAMS = $(MPI_TEST_C:%=test/mpi/%)
 MPI_TEST_CFLAGS = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 MPI_TEST_HEADERS = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h
