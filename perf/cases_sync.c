@@ -35,17 +35,19 @@ static void get_pair(struct bench* bench, int64_t pair[2]) {
 }
 
 /* Writers keep two words equal under the exclusive lock. A reader that ever sees them differ, or
- * a sum that falls short, has found two holders who should have excluded each other. */
+ * a sum that falls short, has found two holders who should have excluded each other. Writers stay
+ * inside for a while, so that the ranks do meet. */
 static bool locks_exclude(struct bench* bench, void (*open)(struct bench*),
                           void (*close)(struct bench*)) {
-    const int rounds = 25;
+    const int rounds = 100;
     bool right = true;
-    int64_t pair[2];
+    int64_t pair[2] = {0, 0};
     MPI_Barrier(bench->comm);
     for (int i = 0; i < rounds; i++) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
         get_pair(bench, pair);
         right = right && pair[0] == pair[1];
+        compute(2000);
         for (int word = 0; word < 2; word++) {
             pair[word]++;
             MPI_Put(&pair[word], 1, MPI_INT64_T, TARGET, word * (MPI_Aint)sizeof(int64_t), 1,
