@@ -1,8 +1,5 @@
-# Benchmarks; included from the top-level Makefile.am, which has initialized EXTRA_DIST, CLEANFILES,
-# TESTS and noinst_SCRIPTS, and whose configure has found MPICC (an MPI compile wrapper).
-#
-# The benchmark is an ordinary MPI program, so the wrapper builds it, not the compiler that builds
-# the component.
+## Benchmarks. The program is an ordinary MPI program, so the MPI compile wrapper builds it, not the
+## compiler that builds the component.
 
 perf_rma_bench_sources = \
 	perf/rma_bench.c \
@@ -13,9 +10,9 @@ perf_rma_bench_sources = \
 	perf/cases_overlap.c \
 	perf/cases_target.c
 
-PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow -Werror
+PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 
-noinst_SCRIPTS += perf/rma_bench
+noinst_SCRIPTS = perf/rma_bench
 CLEANFILES += perf/rma_bench
 
 perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
@@ -23,11 +20,11 @@ perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
 	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
 	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources
 
-# The comparison of README.md; more arguments in BENCH, such as BENCH="--run 'lock_*' -n 4".
+## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
 BENCH =
 .PHONY: bench
 bench: perf/rma_bench
-	$(srcdir)/perf/compare --bench perf/rma_bench $(BENCH)
+	$(srcdir)/perf/compare --bench perf/rma_bench --mpirun "$(MPIRUN)" $(BENCH)
 
 TESTS += perf/test_compare.py perf/test_bench.py
 

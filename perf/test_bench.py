@@ -14,12 +14,13 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 BENCH = next((path.resolve() for path in (pathlib.Path("perf/rma_bench"), HERE / "rma_bench")
               if os.access(path, os.X_OK)), None)
-MPICC = os.environ.get("MPICC", "mpicc")
+MPICC = os.environ.get("MPICC") or shutil.which("mpicc.openmpi") or "mpicc"
+MPIRUN = os.environ.get("MPIRUN") or shutil.which("mpirun.openmpi") or "mpirun"
 SKIP = 77  # what Automake takes for "could not be run here"
 
 
 def run(*arguments, ranks=2, component="sm", **environment):
-    command = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none",
+    command = [MPIRUN, "-n", str(ranks), "--oversubscribe", "--bind-to", "none",
                "--mca", "osc", component]
     if os.geteuid() == 0:
         command.append("--allow-run-as-root")
@@ -96,7 +97,7 @@ class Faults(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    missing = [tool for tool in ("mpirun", MPICC.split()[0]) if shutil.which(tool) is None]
+    missing = [tool for tool in (MPIRUN, MPICC) if shutil.which(tool) is None]
     if missing or BENCH is None:
         print("skipped: not found:", *(missing or ["perf/rma_bench"]))
         sys.exit(SKIP)

@@ -135,11 +135,18 @@ class Reasons(unittest.TestCase):
         self.assertEqual(self.reason("anything", hung=True), "hung: no answer for 5 s")
         self.assertEqual(self.reason("------\n\nsomething odd\n"), "something odd")
         self.assertEqual(self.reason("noise\nrma_bench: out of luck\n"), "out of luck")
+        self.assertEqual(self.reason("[n:1] ORTE_ERROR_LOG: x\n  open() failed\n  --> Returned "
+                                     "\"Not found\" (-13)\n*** An error occurred in MPI_Init\n"),
+                         "open() failed: Not found")
+        self.assertEqual(self.reason("[n:1] ORTE_ERROR_LOG: x\n"),
+                         "exit status 1 without a message")
 
     def test_numbers_are_readable(self):
-        self.assertEqual(compare.human(85.04, "ns"), "85.0 ns")
-        self.assertEqual(compare.human(2.5e3, "ns"), "2.50 us")
-        self.assertEqual(compare.human(2.00004e9, "ns"), "2.00 s")
+        self.assertEqual(compare.scaled_unit(85.04, "ns"), ("ns", 1))
+        self.assertEqual(compare.scaled_unit(2.5e3, "ns"), ("us", 1e3))
+        self.assertEqual(compare.scaled_unit(2.5e3, "%"), ("%", 1))
+        self.assertEqual([compare.digits(value) for value in (0, 0.004, 1.234, 85.04, 2500, 7e6)],
+                         ["0.00", "4.0e-03", "1.23", "85.0", "2500", "7.0e+06"])
         self.assertEqual(compare.human_size(32768), "32K")
         self.assertEqual(compare.human_size(1000), "1000")
 
