@@ -1,0 +1,41 @@
+// Where the window memory of each rank is, and how this process reaches it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fabric/concept.hh"
+#include "rmalock_api.h"
+
+namespace rmalock::window {
+
+using fabric::Rank;
+
+/// What every process tells about its part of a window. It lies in the segment, so that it costs each
+/// node, not each process, memory in P.
+struct alignas(64) Part {
+    std::uint64_t address; ///< mapped: offset in the segment; else: in the owner's address space
+    std::uint64_t size;    ///< bytes
+    std::int32_t disp_unit;
+    std::int32_t pid; ///< of the owner
+    bool mapped;      ///< the memory is in the segment
+};
+static_assert(sizeof(Part) == 64);
+
+/// One place in a target's memory.
+struct Place {
+    std::byte* direct = nullptr; ///< where this process can load and store it; null: through the kernel
+    std::uint64_t address = 0;   ///< in the owner's address space, where direct is null
+    pid_t pid = 0;
+};
+
+enum class Direction { put, get };
+
+/// Copies between the origin's side and `place` (displacement 0 of the target's side). Complete on
+/// return. Returns 0 or an errno of process_vm_readv or process_vm_writev.
+int copy(Direction direction, const rmalock_layout_t& origin_side,
+         const rmalock_layout_t& target_side, const Place& place);
+
+} // namespace rmalock::window

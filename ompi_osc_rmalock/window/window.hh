@@ -1,0 +1,140 @@
+// One MPI window in one process: its memory, its epochs, its lock.
+//
+// passive.cc: lock … flush; active.cc: fence and post/start/complete/wait; access.cc: put and get;
+// accumulate.cc: the accumulate family; window.cc: creation and the checks all of them share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fabric/cpu.hh"
+#include "locks/direct_passive.hh"
+#include "locks/registry.hh"
+#include "rmalock_api.h"
+#include "window/epoch.hh"
+#include "window/held.hh"
+#include "window/memory.hh"
+#include "window/segment.hh"
+
+namespace rmalock::window {
+
+using Status = rmalock_status_t;
+
+class Window {
+  public:
+    /// Collective. All processes get a window, or none does.
+    static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
+    Status free();
+
+    void* base() const;
+    Status shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const;
+    const locks::Choice& choice() const { return choice_; }
+
+    Status lock(bool exclusive, Rank target, bool nocheck);
+    Status unlock(Rank target);
+    Status lock_all(bool nocheck);
+    Status unlock_all();
+    Status flush(rmalock_flush_kind_t kind, Rank target);
+    Status sync();
+
+    Status fence(bool nosucceed);
+    Status start(const int* group, int count, bool nocheck);
+    Status complete();
+    Status post(const int* group, int count, bool nocheck);
+    Status wait();
+    Status test(bool& done);
+
+    Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side);
+    Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
+                      const rmalock_combination_t& what);
+    Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                            const void* compare, const void* desired, void* result);
+
+  private:
+    friend class Plan;
+    using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
+
+    /// Locks the epoch state where several threads may call. Never held while waiting.
+    class Guard {
+      public:
+        explicit Guard(const Window& window) : mutex_(window.threads_ ? &window.mutex_ : nullptr) {
+            if (mutex_ != nullptr)
+                mutex_->lock();
+        }
+        ~Guard() {
+            if (mutex_ != nullptr)
+                mutex_->unlock();
+        }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+
+      private:
+        std::mutex* mutex_;
+    };
+
+    /// Holds the target's accumulate lock for a scope.
+    class AccumulateGuard {
+      public:
+        AccumulateGuard(AccumulateLock& lock, Rank target)
+            : lock_(lock), target_(target), hold_(lock.acquire_exclusive(target)) {}
+        ~AccumulateGuard() { lock_.release_exclusive(target_, hold_); }
+        AccumulateGuard(const AccumulateGuard&) = delete;
+        AccumulateGuard& operator=(const AccumulateGuard&) = delete;
+
+      private:
+        AccumulateLock& lock_;
+        Rank target_;
+        locks::Hold hold_;
+    };
+
+    Window(const rmalock_spec_t& spec, Segment segment, const class Plan& plan);
+
+    /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
+    __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
+                                                      const char* format, ...) const;
+    /// Moves the epoch on, or fails. The caller holds a Guard.
+    Status advance(Event event, const char* call, Rank target = -1);
+
+    /// Whether an RMA call to `target` fits the epoch; opens a fence epoch if need be.
+    Status access(const char* call, Rank target);
+    /// Finds displacement 0 of `target_side`, or fails if it reaches outside the target's memory.
+    Status locate(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                  std::ptrdiff_t high, Place& place) const;
+    /// A copy that reports what failed.
+    Status move(Direction direction, const char* call, Rank target,
+                const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                const Place& place) const;
+    Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                             const Place& place);
+
+    const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
+    Rank rank() const { return comm_.rank; }
+    const Part& part(Rank rank) const { return parts_[rank]; }
+
+    const char* const name_; ///< the program's, may be empty and may change
+    const std::string label_;
+    const rmalock_flavor_t flavor_;
+    const rmalock_comm_t comm_;
+    const bool threads_;
+
+    Segment segment_;
+    Part* const parts_; ///< in the segment, one per rank
+    locks::WindowFabric fabric_;
+    const locks::Choice choice_;
+    const std::unique_ptr<locks::WindowLock> lock_;
+    AccumulateLock accumulate_lock_;
+
+    mutable std::mutex mutex_; ///< see Guard; protects what follows
+    Epoch epoch_ = Epoch::none;
+    HeldLocks held_;
+    bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
+    std::vector<bool> access_group_; ///< started: by rank
+    std::vector<Rank> targets_;      ///< started: the same, as a list
+    bool exposed_ = false;           ///< between post and wait
+    std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
+};
+
+} // namespace rmalock::window
