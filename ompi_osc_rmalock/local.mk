@@ -18,6 +18,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
 	ompi_osc_rmalock/window/access.cc \
+	ompi_osc_rmalock/window/access.hh \
 	ompi_osc_rmalock/window/accumulate.cc \
 	ompi_osc_rmalock/window/active.cc \
 	ompi_osc_rmalock/window/api.cc \

@@ -17,7 +17,8 @@ typedef struct osc_rmalock_component {
     bool params_good; /* checked when the component was initialised */
 } osc_rmalock_component_t;
 
-extern osc_rmalock_component_t mca_osc_rmalock_component;
+/* What Open MPI looks up by name; everything else stays inside. */
+extern __attribute__((visibility("default"))) osc_rmalock_component_t mca_osc_rmalock_component;
 
 /* The module of one window. */
 typedef struct osc_rmalock_module {
@@ -34,8 +35,14 @@ static inline rmalock_window_t *osc_rmalock_window(struct ompi_win_t *win)
 /* The functions of a module, without a window. */
 extern const ompi_osc_base_module_t osc_rmalock_module_template;
 
-/* The value that an MPI call returns for a result of the core. */
-int osc_rmalock_error(rmalock_status_t status);
+/* The value that an MPI call returns for a failed call of the core. */
+int osc_rmalock_error_code(rmalock_status_t status);
+
+/* The same for any result. */
+static inline int osc_rmalock_error(rmalock_status_t status)
+{
+    return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
+}
 
 /* `comm` as the core sees it. It refers to `comm`, which outlives it. */
 rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t *comm);
@@ -102,6 +109,29 @@ typedef struct osc_rmalock_side {
 void osc_rmalock_side_open(osc_rmalock_side_t *side, const void *base, size_t count,
                            const struct ompi_datatype_t *datatype);
 void osc_rmalock_side_close(osc_rmalock_side_t *side);
+
+/* A transfer that is one contiguous range on both sides. */
+typedef struct osc_rmalock_range {
+    ptrdiff_t origin_offset, target_offset; /* of its first byte from the address, the displacement */
+    size_t bytes;
+} osc_rmalock_range_t;
+
+/* Whether `count` elements are one range without gaps; *offset is that of its first byte. */
+static inline bool osc_rmalock_is_range(const struct ompi_datatype_t *datatype, int count,
+                                        ptrdiff_t *offset)
+{
+    *offset = datatype->super.true_lb;
+    return 0 != opal_datatype_is_contiguous_memory_layout(&datatype->super, count);
+}
+
+static inline bool osc_rmalock_range(const struct ompi_datatype_t *origin_dt, int origin_count,
+                                     const struct ompi_datatype_t *target_dt, int target_count,
+                                     osc_rmalock_range_t *range)
+{
+    range->bytes = origin_dt->super.size * (size_t) origin_count;
+    return osc_rmalock_is_range(origin_dt, origin_count, &range->origin_offset) &&
+           osc_rmalock_is_range(target_dt, target_count, &range->target_offset);
+}
 
 /* One request for all operations that are complete when their call returns. */
 static inline int osc_rmalock_complete_request(int rc, struct ompi_request_t **request)

@@ -71,6 +71,15 @@ static rmalock_kind_t kind_of(const struct ompi_datatype_t *predefined)
     }
 }
 
+static rmalock_element_t core_element(const struct ompi_datatype_t *predefined)
+{
+    ptrdiff_t lb, extent;
+    ompi_datatype_get_extent(predefined, &lb, &extent);
+    return (rmalock_element_t){.kind = kind_of(predefined),
+                               .size = (uint32_t) predefined->super.size,
+                               .extent = (uint32_t) extent};
+}
+
 /* What the core's callbacks need of an accumulate. */
 typedef struct {
     struct ompi_op_t *op;
@@ -146,8 +155,19 @@ static int accumulate(const char *call, const void *origin_addr, int origin_coun
     if (NULL == element) {
         return MPI_ERR_TYPE;
     }
-    const size_t count = elements_in((size_t) target_count, target_dt, element);
     const rmalock_op_t core_op = op_of(op);
+    if (element == target_dt && (element == origin_dt || RMALOCK_OP_NO_OP == core_op) &&
+        (NULL == result_dt || element == result_dt)) {
+        bool done;
+        const rmalock_status_t status = rmalock_accumulate_plain(
+            osc_rmalock_window(win), call, target, target_disp, core_element(element), core_op,
+            RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr, (size_t) target_count,
+            &done);
+        if (done || RMALOCK_OK != status) {
+            return osc_rmalock_error(status);
+        }
+    }
+    const size_t count = elements_in((size_t) target_count, target_dt, element);
     native_t operand = {NULL, NULL}, result = {NULL, NULL};
     int rc = OMPI_SUCCESS;
 
@@ -163,17 +183,13 @@ static int accumulate(const char *call, const void *origin_addr, int origin_coun
     }
     if (OMPI_SUCCESS == rc) {
         osc_rmalock_side_t theirs;
-        ptrdiff_t lb, extent;
         combination_t what = {.op = op, .element = element, .count = count};
-        ompi_datatype_get_extent(element, &lb, &extent);
         osc_rmalock_side_open(&theirs, NULL, (size_t) target_count, target_dt);
         const rmalock_combination_t combination = {
             .operand = operand.array,
             .result = result.array,
             .count = count,
-            .element = {.kind = kind_of(element),
-                        .size = (uint32_t) element->super.size,
-                        .extent = (uint32_t) extent},
+            .element = core_element(element),
             .op = core_op,
             .target_side = &theirs.layout,
             .host_arg = &what,

@@ -8,6 +8,13 @@ static int put(const char *call, const void *origin_addr, int origin_count,
                int target_count, struct ompi_datatype_t *target_dt, struct ompi_win_t *win)
 {
     osc_rmalock_side_t mine, theirs;
+    osc_rmalock_range_t range;
+    if (osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
+        return osc_rmalock_error(rmalock_put_plain(osc_rmalock_window(win), call, target,
+                                                   target_disp, range.target_offset,
+                                                   (const char *) origin_addr + range.origin_offset,
+                                                   range.bytes));
+    }
     osc_rmalock_side_open(&mine, origin_addr, (size_t) origin_count, origin_dt);
     osc_rmalock_side_open(&theirs, NULL, (size_t) target_count, target_dt);
     const rmalock_status_t status = rmalock_put(osc_rmalock_window(win), call, target, target_disp,
@@ -22,6 +29,13 @@ static int get(const char *call, void *origin_addr, int origin_count,
                int target_count, struct ompi_datatype_t *target_dt, struct ompi_win_t *win)
 {
     osc_rmalock_side_t mine, theirs;
+    osc_rmalock_range_t range;
+    if (osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
+        return osc_rmalock_error(rmalock_get_plain(osc_rmalock_window(win), call, target,
+                                                   target_disp, range.target_offset,
+                                                   (char *) origin_addr + range.origin_offset,
+                                                   range.bytes));
+    }
     osc_rmalock_side_open(&mine, origin_addr, (size_t) origin_count, origin_dt);
     osc_rmalock_side_open(&theirs, NULL, (size_t) target_count, target_dt);
     const rmalock_status_t status = rmalock_get(osc_rmalock_window(win), call, target, target_disp,

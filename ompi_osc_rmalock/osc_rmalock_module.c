@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-int osc_rmalock_error(rmalock_status_t status)
+int osc_rmalock_error_code(rmalock_status_t status)
 {
     switch (status) {
     case RMALOCK_OK:

@@ -171,6 +171,15 @@ typedef struct rmalock_layout {
     void (*rewind)(void *state);
 } rmalock_layout_t;
 
+/* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
+ * displacement. Otherwise as below. */
+rmalock_status_t rmalock_put_plain(rmalock_window_t *window, const char *call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, const void *origin,
+                                   size_t bytes);
+rmalock_status_t rmalock_get_plain(rmalock_window_t *window, const char *call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, void *origin,
+                                   size_t bytes);
+
 /* Put and get, whatever MPI call they come from; `call` is its name for messages. Both are complete
  * at the target on return (all processes of the window are on one node). The displacement is in
  * units of the target's displacement unit. */
@@ -235,6 +244,13 @@ typedef struct rmalock_combination {
 
 rmalock_status_t rmalock_accumulate(rmalock_window_t *window, const char *call, int target,
                                     ptrdiff_t displacement, const rmalock_combination_t *what);
+
+/* The same for `count` neighbouring elements at the displacement, if CPU atomics can do it. *done
+ * says whether; if not, nothing has happened and the call above does it. */
+rmalock_status_t rmalock_accumulate_plain(rmalock_window_t *window, const char *call, int target,
+                                          ptrdiff_t displacement, rmalock_element_t element,
+                                          rmalock_op_t op, const void *operand, void *result,
+                                          size_t count, bool *done);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
 rmalock_status_t rmalock_compare_and_swap(rmalock_window_t *window, int target,

@@ -1,14 +1,14 @@
-// Put and get, and the checks that every RMA call makes.
+// Put and get.
 #include <cerrno>
 #include <cstring>
 
-#include "window/window.hh"
+#include "window/access.hh"
 
 namespace rmalock::window {
 
-Status Window::access(const char* call, Rank target) {
+Status Window::check_epoch_in_full(const char* call, Rank target) {
     const Guard guard(*this);
-    switch (epoch_) {
+    switch (epoch_.load(std::memory_order_relaxed)) {
     case Epoch::locked_all:
     case Epoch::fence:
         return RMALOCK_OK;
@@ -27,26 +27,14 @@ Status Window::access(const char* call, Rank target) {
     return advance(Event::access, call, target);
 }
 
-Status Window::locate(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                      std::ptrdiff_t high, Place& place) const {
+Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                            std::ptrdiff_t low, std::ptrdiff_t high) const {
     const Part& part = this->part(target);
-    std::ptrdiff_t offset, first, end;
-    const bool overflow = __builtin_mul_overflow(displacement, part.disp_unit, &offset) ||
-                          __builtin_add_overflow(offset, low, &first) ||
-                          __builtin_add_overflow(offset, high, &end);
-    if (overflow || first < 0 || static_cast<std::uint64_t>(end) > part.size)
-        return fail(RMALOCK_ERR_RANGE, call, target,
-                    "displacement %td (unit %d) and %td bytes from it reach outside the %llu bytes of"
-                    " its window",
-                    displacement, part.disp_unit, high,
-                    static_cast<unsigned long long>(part.size));
-    if (part.mapped)
-        place.direct = segment_.base() + part.address + offset;
-    else if (target == rank())
-        place.direct = reinterpret_cast<std::byte*>(part.address) + offset;
-    else
-        place = {nullptr, part.address + static_cast<std::uint64_t>(offset), part.pid};
-    return RMALOCK_OK;
+    return fail(RMALOCK_ERR_RANGE, call, target,
+                "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
+                " window",
+                displacement, part.disp_unit, low, high,
+                static_cast<unsigned long long>(part.size));
 }
 
 Status Window::move(Direction direction, const char* call, Rank target,
@@ -63,16 +51,28 @@ Status Window::move(Direction direction, const char* call, Rank target,
 Status Window::transfer(Direction direction, const char* call, Rank target,
                         std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
                         const rmalock_layout_t& target_side) {
-    if (const Status status = access(call, target); status != RMALOCK_OK)
-        return status;
-    if (origin_side.bytes == 0)
-        return RMALOCK_OK;
     Place place;
-    if (const Status status =
-            locate(call, target, displacement, target_side.low, target_side.high, place);
-        status != RMALOCK_OK)
+    const Status status =
+        access(call, target, displacement, target_side.low, target_side.high, place);
+    if (status != RMALOCK_OK || origin_side.bytes == 0)
         return status;
     return move(direction, call, target, origin_side, target_side, place);
+}
+
+Status Window::transfer_plain(Direction direction, const char* call, Rank target,
+                              std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                              std::size_t bytes) {
+    Place place;
+    const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
+    const Status status = access(call, target, displacement, offset, end, place);
+    if (status != RMALOCK_OK || bytes == 0)
+        return status;
+    if (place.direct != nullptr) {
+        copy_mapped(direction, origin, place.direct + offset, bytes);
+        return RMALOCK_OK;
+    }
+    return move(direction, call, target, plain_layout(origin, bytes),
+                plain_layout(reinterpret_cast<void*>(offset), bytes), place);
 }
 
 } // namespace rmalock::window

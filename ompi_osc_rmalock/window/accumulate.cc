@@ -14,8 +14,8 @@
 #include <memory>
 #include <new>
 
+#include "window/access.hh"
 #include "window/stream.hh"
-#include "window/window.hh"
 
 namespace rmalock::window {
 namespace {
@@ -171,6 +171,12 @@ const Kernels* kernels_for(const rmalock_element_t& element) {
     return nullptr;
 }
 
+/// What CPU atomics can do; null: nothing.
+Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op, bool mapped) {
+    const Kernels* const kernels = mapped && op < kOps ? kernels_for(element) : nullptr;
+    return kernels != nullptr ? (*kernels)[static_cast<std::size_t>(op)] : nullptr;
+}
+
 bool aligned(const std::byte* address, std::size_t size) {
     return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
 }
@@ -188,13 +194,10 @@ Scratch scratch(std::size_t bytes) {
 class NativeArray {
   public:
     NativeArray(const rmalock_combination_t& what, std::byte* array) : what_(what), layout_{} {
-        if (what.element.size == what.element.extent) {
-            layout_.contiguous = true;
-            layout_.base = reinterpret_cast<std::uintptr_t>(array);
-            layout_.bytes = what.count * what.element.size;
-        } else {
+        if (what.element.size == what.element.extent)
+            layout_ = plain_layout(array, what.count * what.element.size);
+        else
             what.native_layout(what.host_arg, array, &layout_);
-        }
     }
     ~NativeArray() {
         if (what_.element.size != what_.element.extent)
@@ -208,14 +211,6 @@ class NativeArray {
     const rmalock_combination_t& what_;
     rmalock_layout_t layout_;
 };
-
-rmalock_layout_t plain(std::uintptr_t base, std::size_t bytes) {
-    rmalock_layout_t layout{};
-    layout.contiguous = true;
-    layout.base = base;
-    layout.bytes = bytes;
-    return layout;
-}
 
 template <class T>
 bool atomic_compare_swap(std::byte* place, const void* compare, const void* desired, void* result) {
@@ -250,18 +245,12 @@ bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare
 
 Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                           const rmalock_combination_t& what) {
-    if (const Status status = access(call, target); status != RMALOCK_OK)
-        return status;
-    if (what.count == 0)
-        return RMALOCK_OK;
     Place place;
     const rmalock_layout_t& side = *what.target_side;
-    if (const Status status = locate(call, target, displacement, side.low, side.high, place);
-        status != RMALOCK_OK)
+    const Status status = access(call, target, displacement, side.low, side.high, place);
+    if (status != RMALOCK_OK || what.count == 0)
         return status;
-    const Kernels* const kernels = part(target).mapped ? kernels_for(what.element) : nullptr;
-    const Kernel kernel =
-        kernels != nullptr && what.op < kOps ? (*kernels)[static_cast<std::size_t>(what.op)] : nullptr;
+    const Kernel kernel = kernel_for(what.element, what.op, part(target).mapped);
     if (kernel == nullptr)
         return accumulate_locked(call, target, what, place);
 
@@ -311,14 +300,31 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     return move(Direction::put, call, target, native.layout(), *what.target_side, place);
 }
 
+Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
+                                rmalock_element_t element, rmalock_op_t op, const void* operand,
+                                void* result, std::size_t count, bool& done) {
+    const Kernel kernel = kernel_for(element, op, part(target).mapped);
+    done = false;
+    if (kernel == nullptr)
+        return RMALOCK_OK;
+    Place place;
+    const auto end = static_cast<std::ptrdiff_t>(count * element.size);
+    const Status status = access(call, target, displacement, 0, end, place);
+    if (status == RMALOCK_OK && !aligned(place.direct, element.size))
+        return RMALOCK_OK;
+    done = true;
+    if (status == RMALOCK_OK)
+        kernel(place.direct, static_cast<const std::byte*>(operand),
+               static_cast<std::byte*>(result), count);
+    return status;
+}
+
 Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                                 const void* compare, const void* desired, void* result) {
     static constexpr char kCall[] = "MPI_Compare_and_swap";
-    if (const Status status = access(kCall, target); status != RMALOCK_OK)
-        return status;
     Place place;
-    if (const Status status = locate(kCall, target, displacement, 0,
-                                     static_cast<std::ptrdiff_t>(size), place);
+    if (const Status status =
+            access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
         status != RMALOCK_OK)
         return status;
     if (part(target).mapped && atomic_compare_swap(place.direct, size, compare, desired, result))
@@ -328,13 +334,13 @@ Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::s
     if (size > before.size())
         return fail(RMALOCK_ERR_TYPE, kCall, target, "a type of %zu bytes", size);
     std::memcpy(wanted.data(), desired, size);
-    const auto there = plain(0, size);
+    const auto there = plain_layout(nullptr, size);
     const AccumulateGuard guard(accumulate_lock_, target);
-    Status status = move(Direction::get, kCall, target,
-                         plain(reinterpret_cast<std::uintptr_t>(before.data()), size), there, place);
+    Status status =
+        move(Direction::get, kCall, target, plain_layout(before.data(), size), there, place);
     if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)
-        status = move(Direction::put, kCall, target,
-                      plain(reinterpret_cast<std::uintptr_t>(wanted.data()), size), there, place);
+        status =
+            move(Direction::put, kCall, target, plain_layout(wanted.data(), size), there, place);
     if (status == RMALOCK_OK)
         std::memcpy(result, before.data(), size);
     return status;

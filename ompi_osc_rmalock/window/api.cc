@@ -115,6 +115,23 @@ Status rmalock_test(rmalock_window_t* window, bool* done) {
     return guarded([&] { return window->window->test(*done); });
 }
 
+Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
+                         ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
+                         size_t bytes) {
+    return guarded([&] {
+        return window->window->transfer_plain(Direction::put, call, target, displacement, offset,
+                                              const_cast<void*>(origin), bytes);
+    });
+}
+
+Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
+                         ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes) {
+    return guarded([&] {
+        return window->window->transfer_plain(Direction::get, call, target, displacement, offset,
+                                              origin, bytes);
+    });
+}
+
 Status rmalock_put(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
                    const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side) {
     return guarded([&] {
@@ -134,6 +151,15 @@ Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdi
 Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                           ptrdiff_t displacement, const rmalock_combination_t* what) {
     return guarded([&] { return window->window->accumulate(call, target, displacement, *what); });
+}
+
+Status rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
+                                ptrdiff_t displacement, rmalock_element_t element, rmalock_op_t op,
+                                const void* operand, void* result, size_t count, bool* done) {
+    return guarded([&] {
+        return window->window->accumulate_plain(call, target, displacement, element, op, operand,
+                                                result, count, *done);
+    });
 }
 
 Status rmalock_compare_and_swap(rmalock_window_t* window, int target, ptrdiff_t displacement,

@@ -1,5 +1,6 @@
 #include "window/host.hh"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -25,6 +26,14 @@ void report(int level, const char* format, ...) {
     the_host.report(level, text);
 }
 
-std::atomic<int>& process_holds() { return the_holds; }
+bool process_holds_any() { return the_holds.load(std::memory_order_relaxed) > 0; }
+
+void count_process_hold(int change) {
+    if (the_host.threads)
+        the_holds.fetch_add(change, std::memory_order_relaxed);
+    else // an atomic read-modify-write would cost as much as taking the lock
+        the_holds.store(the_holds.load(std::memory_order_relaxed) + change,
+                        std::memory_order_relaxed);
+}
 
 } // namespace rmalock::window

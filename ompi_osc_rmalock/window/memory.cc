@@ -30,13 +30,6 @@ int for_each_run(const rmalock_layout_t& origin_side, const rmalock_layout_t& ta
     return 0;
 }
 
-void copy_mapped(Direction direction, std::uintptr_t origin, std::byte* target, std::size_t bytes) {
-    auto* mine = reinterpret_cast<std::byte*>(origin);
-    // An origin buffer may be the target's memory itself, even overlapping it.
-    direction == Direction::put ? std::memmove(target, mine, bytes)
-                                : std::memmove(mine, target, bytes);
-}
-
 /// Collects runs and moves them with one system call for many.
 class KernelCopy {
   public:
@@ -113,19 +106,14 @@ bool reads(const BeaconAddress& peer) {
 
 int copy(Direction direction, const rmalock_layout_t& origin_side,
          const rmalock_layout_t& target_side, const Place& place) {
-    if (place.direct != nullptr) {
-        if (origin_side.contiguous && target_side.contiguous) {
-            copy_mapped(direction, origin_side.base, place.direct + static_cast<std::ptrdiff_t>(target_side.base),
-                        origin_side.bytes);
-            return 0;
-        }
+    if (place.direct != nullptr)
         return for_each_run(origin_side, target_side,
                             [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
-                                copy_mapped(direction, origin, place.direct + static_cast<std::ptrdiff_t>(offset),
+                                copy_mapped(direction, reinterpret_cast<void*>(origin),
+                                            place.direct + static_cast<std::ptrdiff_t>(offset),
                                             bytes);
                                 return 0;
                             });
-    }
     KernelCopy kernel(direction, place);
     const int error =
         for_each_run(origin_side, target_side,

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "fabric/concept.hh"
 #include "rmalock_api.h"
@@ -32,6 +33,22 @@ struct Place {
 };
 
 enum class Direction { put, get };
+
+/// A contiguous range as one side of a copy.
+inline rmalock_layout_t plain_layout(const void* base, std::size_t bytes) {
+    rmalock_layout_t layout{};
+    layout.contiguous = true;
+    layout.base = reinterpret_cast<std::uintptr_t>(base);
+    layout.bytes = bytes;
+    return layout;
+}
+
+/// Copies between this process's memory and memory it maps. The two may overlap: an origin buffer may
+/// be the target's memory itself.
+inline void copy_mapped(Direction direction, void* origin, std::byte* target, std::size_t bytes) {
+    direction == Direction::put ? std::memmove(target, origin, bytes)
+                                : std::memmove(origin, target, bytes);
+}
 
 /// Copies between the origin's side and `place` (displacement 0 of the target's side). Complete on
 /// return. Returns 0 or an errno of process_vm_readv or process_vm_writev.

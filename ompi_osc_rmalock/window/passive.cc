@@ -18,8 +18,8 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
     }
     locks::Hold hold;
     if (!nocheck)
-        hold = lock_->acquire(target, exclusive, process_holds().load(std::memory_order_relaxed) > 0);
-    process_holds().fetch_add(1, std::memory_order_relaxed);
+        hold = lock_->acquire(target, exclusive, process_holds_any());
+    count_process_hold(+1);
     const Guard guard(*this);
     held_.find(target)->hold = hold;
     return RMALOCK_OK;
@@ -43,7 +43,7 @@ Status Window::unlock(Rank target) {
     // the memory model's sense as well, so the next holder sees them.
     if (!mine.nocheck)
         lock_->release(target, mine.exclusive, mine.hold);
-    process_holds().fetch_sub(1, std::memory_order_relaxed);
+    count_process_hold(-1);
     return RMALOCK_OK;
 }
 
@@ -56,7 +56,7 @@ Status Window::lock_all(bool nocheck) {
     }
     if (!nocheck)
         lock_->acquire_all();
-    process_holds().fetch_add(1, std::memory_order_relaxed);
+    count_process_hold(+1);
     return RMALOCK_OK;
 }
 
@@ -69,7 +69,7 @@ Status Window::unlock_all() {
     }
     if (!all_nocheck_)
         lock_->release_all();
-    process_holds().fetch_sub(1, std::memory_order_relaxed);
+    count_process_hold(-1);
     return RMALOCK_OK;
 }
 
@@ -82,12 +82,12 @@ Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
     if (one && (target < 0 || target >= comm_.size))
         return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,
                     comm_.size);
-    {
+    if (epoch_.load(std::memory_order_relaxed) != Epoch::locked_all) {
         const Guard guard(*this);
         if (const Status status = advance(Event::flush, call, one ? target : -1);
             status != RMALOCK_OK)
             return status;
-        if (one && epoch_ == Epoch::locked && held_.find(target) == nullptr)
+        if (one && held_.find(target) == nullptr)
             return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     }
     // Nothing is outstanding: every operation on the node is complete when its call returns. What is

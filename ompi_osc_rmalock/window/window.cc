@@ -168,10 +168,11 @@ Status Window::fail(Status status, const char* call, Rank target, const char* fo
 }
 
 Status Window::advance(Event event, const char* call, Rank target) {
-    const std::optional<Epoch> next = transition(epoch_, event);
+    const Epoch epoch = epoch_.load(std::memory_order_relaxed);
+    const std::optional<Epoch> next = transition(epoch, event);
     if (!next)
-        return fail(RMALOCK_ERR_SYNC, call, target, "%s", describe(epoch_));
-    epoch_ = *next;
+        return fail(RMALOCK_ERR_SYNC, call, target, "%s", describe(epoch));
+    epoch_.store(*next, std::memory_order_relaxed);
     return RMALOCK_OK;
 }
 

@@ -4,6 +4,7 @@
 // accumulate.cc: the accumulate family; window.cc: creation and the checks all of them share.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -48,8 +49,15 @@ class Window {
 
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side);
+    /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
+    Status transfer_plain(Direction direction, const char* call, Rank target,
+                          std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                          std::size_t bytes);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
+    Status accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
+                            rmalock_element_t element, rmalock_op_t op, const void* operand,
+                            void* result, std::size_t count, bool& done);
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
@@ -98,11 +106,17 @@ class Window {
     /// Moves the epoch on, or fails. The caller holds a Guard.
     Status advance(Event event, const char* call, Rank target = -1);
 
-    /// Whether an RMA call to `target` fits the epoch; opens a fence epoch if need be.
-    Status access(const char* call, Rank target);
-    /// Finds displacement 0 of `target_side`, or fails if it reaches outside the target's memory.
-    Status locate(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                  std::ptrdiff_t high, Place& place) const;
+    /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
+    /// be), and where the displacement is. The call touches the bytes [low, high) from there; it fails
+    /// if they reach outside the target's memory.
+    Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                  std::ptrdiff_t high, Place& place);
+    Status check_epoch(const char* call, Rank target);
+    Status check_epoch_in_full(const char* call, Rank target);
+    bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                Place& place) const;
+    Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                        std::ptrdiff_t low, std::ptrdiff_t high) const;
     /// A copy that reports what failed.
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
@@ -128,7 +142,7 @@ class Window {
     AccumulateLock accumulate_lock_;
 
     mutable std::mutex mutex_; ///< see Guard; protects what follows
-    Epoch epoch_ = Epoch::none;
+    std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     HeldLocks held_;
     bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
     std::vector<bool> access_group_; ///< started: by rank
