@@ -12,6 +12,8 @@
  * part. They belong to the window all the same, because lock_all and fence depend on its size. */
 enum { ORIGIN = 0, TARGET = 1 };
 
+enum { OPERATIONS_MAX = 32 };
+
 struct bench;
 
 struct bench_case {
@@ -24,6 +26,7 @@ struct bench_case {
     int min_ranks;
     int iterations;      /* samples per result unless --iters says otherwise */
     size_t window_bytes; /* per rank; grown if --size needs more */
+    int operations;      /* of --size in one epoch, at most; 0 where the size is fixed */
 };
 
 /* Transfers of one passive epoch. */

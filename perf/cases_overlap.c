@@ -138,7 +138,7 @@ static void overlap_against_operations(struct bench* bench, bool put) {
     static const size_t paper_size = 32768;
     size_t size;
     transfer_sizes(bench, &paper_size, 1, &size);
-    for (int operations = 1; operations <= 32; operations *= 2)
+    for (int operations = 1; operations <= OPERATIONS_MAX; operations *= 2)
         overlap_point(bench, (struct transfer){.put = put, .size = size, .operations = operations});
 }
 

@@ -13,7 +13,7 @@ perf_rma_bench_sources = \
 PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 
 noinst_SCRIPTS += perf/rma_bench
-CLEANFILES += perf/rma_bench
+CLEANFILES += perf/rma_bench comparison.json comparison.csv
 
 perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
 	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \

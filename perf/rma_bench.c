@@ -21,12 +21,14 @@
 
 enum { WORD_WINDOW = 4096, EPOCH_WINDOW = 1 << 20 };
 
-/* What rows have in common: flavors, least ranks, samples, window bytes. */
-#define WORDS "allocate", 2, 200, WORD_WINDOW
-#define LATENCY "allocate", 2, 100, EPOCH_WINDOW
-#define OVERLAP "allocate", 2, 50, EPOCH_WINDOW
-#define RECEIVER(ranks) "allocate", ranks, 10, EPOCH_WINDOW
-#define BUSY_TARGET "allocate,create", 2, 1, WORD_WINDOW
+/* What rows have in common: flavors, least ranks, samples, window bytes, and how many operations of
+ * --size share an epoch (0 where the size is fixed). */
+#define WORDS "allocate", 2, 200, WORD_WINDOW, 0
+#define LATENCY "allocate", 2, 100, EPOCH_WINDOW, 1
+#define OVERLAP "allocate", 2, 50, EPOCH_WINDOW, 1
+#define OVERLAP_OPS "allocate", 2, 50, EPOCH_WINDOW, OPERATIONS_MAX
+#define RECEIVER(ranks) "allocate", ranks, 10, EPOCH_WINDOW, 1
+#define BUSY_TARGET "allocate,create", 2, 1, WORD_WINDOW, 0
 
 // clang-format off
 static const struct bench_case catalogue[] = {
@@ -48,9 +50,9 @@ static const struct bench_case catalogue[] = {
     {"overlap_put", run_overlap_put, PAPER "5.2, fig. 4a", "4 KB .. 1 MB", "hidden, %", OVERLAP},
     {"overlap_get", run_overlap_get, PAPER "5.2, fig. 4b", "4 KB .. 1 MB", "hidden, %", OVERLAP},
     {"overlap_ops_put", run_overlap_ops_put, PAPER "5.2, fig. 5a", "32 KB, 1 .. 32 operations",
-     "hidden, %", OVERLAP},
+     "hidden, %", OVERLAP_OPS},
     {"overlap_ops_get", run_overlap_ops_get, PAPER "5.2, fig. 5b", "32 KB, 1 .. 32 operations",
-     "hidden, %", OVERLAP},
+     "hidden, %", OVERLAP_OPS},
     {"receiver_overlap", run_receiver_overlap, PAPER "5.2, fig. 6a", "4 KB .. 256 KB, one origin",
      "slowdown; epochs served/ms", RECEIVER(2)},
     {"receiver_overlap_many", run_receiver_overlap_many, PAPER "5.2, fig. 6b",
@@ -73,6 +75,8 @@ struct options {
 /* --- selection
  * -------------------------------------------------------------------------------------- */
 
+enum { WORD_MAX = 128 };
+
 typedef bool (*match_fn)(const char* word, const char* name);
 
 static bool same(const char* word, const char* name) {
@@ -83,36 +87,44 @@ static bool glob(const char* word, const char* name) {
     return 0 == fnmatch(word, name, 0);
 }
 
+/* Takes the next word off a comma list; false at its end. */
+static bool next_word(const char** list, char word[WORD_MAX]) {
+    if ('\0' == **list)
+        return false;
+    const size_t length = strcspn(*list, ",");
+    snprintf(word, WORD_MAX, "%.*s", (int)length, *list);
+    *list += length + (',' == (*list)[length]);
+    return true;
+}
+
 /* Whether some word of a comma list matches the name. */
 static bool listed(const char* list, const char* name, match_fn match) {
-    char word[128];
-    while ('\0' != *list) {
-        const size_t length = strcspn(list, ",");
-        if (length < sizeof word) {
-            memcpy(word, list, length);
-            word[length] = '\0';
-            if (match(word, name))
-                return true;
-        }
-        list += length + (',' == list[length]);
-    }
+    char word[WORD_MAX];
+    while (next_word(&list, word))
+        if (match(word, name))
+            return true;
     return false;
 }
 
+static bool selects_case(const char* word) {
+    for (size_t i = 0; i < catalogue_length; i++)
+        if (glob(word, catalogue[i].name))
+            return true;
+    return false;
+}
+
+static bool is_flavor(const char* word) {
+    return same(word, "allocate") || same(word, "create");
+}
+
 /* A word that selects nothing is a misspelling, and would silently measure less than was asked. */
-static bool all_known(const char* list) {
-    char word[128];
-    while ('\0' != *list) {
-        const size_t length = strcspn(list, ",");
-        bool known = false;
-        snprintf(word, sizeof word, "%.*s", (int)length, list);
-        for (size_t i = 0; i < catalogue_length; i++)
-            known = known || glob(word, catalogue[i].name);
-        if (!known) {
-            fprintf(stderr, "rma_bench: no case is named '%s' (see --list)\n", word);
+static bool all_known(const char* list, const char* what, bool (*known)(const char*)) {
+    char word[WORD_MAX];
+    while (next_word(&list, word)) {
+        if (!known(word)) {
+            fprintf(stderr, "rma_bench: unknown %s '%s'\n", what, word);
             return false;
         }
-        list += length + (',' == list[length]);
     }
     return true;
 }
@@ -151,12 +163,9 @@ static bool options_sane(const struct options* o) {
         fprintf(stderr, "rma_bench: --iters, --size (up to 1 GiB) and --busy must be positive\n");
         return false;
     }
-    if (NULL != o->flavors && !listed(o->flavors, "allocate", same) &&
-        !listed(o->flavors, "create", same)) {
-        fprintf(stderr, "rma_bench: --flavor is allocate, create or allocate,create\n");
+    if (NULL != o->flavors && !all_known(o->flavors, "flavor", is_flavor))
         return false;
-    }
-    return all_known(o->run);
+    return all_known(o->run, "case (see --list)", selects_case);
 }
 
 static struct options parse(int argc, char** argv) {
@@ -278,10 +287,9 @@ static void window_close(struct bench* bench) {
  * ---------------------------------------------------------------------------------------------- */
 
 static size_t window_bytes(const struct bench* bench) {
-    /* Up to 32 operations of --size share one epoch. */
-    const size_t needed = bench->size_wanted > 0 ? 32 * (size_t)bench->size_wanted : 0;
-    const bool sweeps = bench->row->window_bytes > WORD_WINDOW;
-    return sweeps && needed > bench->row->window_bytes ? needed : bench->row->window_bytes;
+    const size_t size = bench->size_wanted > 0 ? (size_t)bench->size_wanted : 0;
+    const size_t needed = size * (size_t)bench->row->operations;
+    return needed > bench->row->window_bytes ? needed : bench->row->window_bytes;
 }
 
 static void run_case(struct bench* bench) {

@@ -161,9 +161,9 @@ class Driver(unittest.TestCase):
         self.fake.chmod(0o755)
         os.environ["FAKE_LOG"] = str(self.folder / "log")
 
-    def compare(self, *plays, repeats=3, timeout=60):
+    def compare(self, *plays, repeats=3, timeout=60, options=()):
         """Status, table text, JSON document, and the runs in their order."""
-        arguments = ["--mpirun", str(self.fake), "--bench", str(self.fake), "--repeats",
+        arguments = [*options, "--mpirun", str(self.fake), "--bench", str(self.fake), "--repeats",
                      str(repeats), "--timeout", str(timeout), "--output",
                      str(self.folder / "out"), "--compare", ","]
         for play in plays:
@@ -239,6 +239,14 @@ class Driver(unittest.TestCase):
         status, table, _, _ = self.compare("absent")
         self.assertEqual(status, 1)
         self.assertIn("cannot: component absent", table)
+
+    def test_markdown_has_figures_of_the_baseline_and_ratios_of_the_others(self):
+        _, table, _, _ = self.compare("good", "slow", "crash", options=["--markdown"])
+        lines = table.splitlines()
+        self.assertEqual(lines[0], "| case | good | slow | crash |")
+        self.assertEqual(lines[3], "| `two size=8` latency (allocate) | 100 ns [100 .. 100] | "
+                                   "x 3.00 [3.00 .. 3.00] | "
+                                   "cannot: crashed: signal 11 (Segmentation fault) |")
 
     def test_csv_has_a_line_for_every_component(self):
         self.compare("good", "crash", repeats=1)
