@@ -1,0 +1,534 @@
+// Accumulate and get_accumulate: every predefined operation on every type it allows, derived types,
+// element-wise atomicity under contention, ordering.
+#include "basics.h"
+#include "typemaps.h"
+
+#include <sched.h>
+
+// --- One origin per element: the table of operations and types ---------------------------------
+
+enum { EACH = 6 }; // elements per origin and call
+
+static long target_value(int target, int i) {
+    return (target + 3 * i) % 5 + 1;
+}
+static long origin_value(int origin, int i) {
+    return (origin * 2 + 5 * i) % 7 + 1;
+}
+
+/// Element i of an array of the type.
+static char* element(const struct basic* b, void* array, int i) {
+    return (char*)array + (size_t)i * b->bytes;
+}
+
+static void check_element(const struct basic* b, const struct operation* o, const char* what,
+                          const void* expected, const void* actual, int i) {
+    CHECK_THAT(basic_equal(b, expected, actual), "%s %s, %s: element %d is wrong", o->name, b->name,
+               what, i);
+}
+
+/// The window's memory of one rank: for each origin EACH elements for accumulate, EACH for
+/// get_accumulate.
+static void fill_targets(const struct window* w, const struct basic* b) {
+    local_begin(w);
+    for (int i = 0; i < 2 * EACH * T.ranks; ++i)
+        basic_set(b, element(b, w->base, i), target_value(T.rank, i));
+    local_end_all(w);
+}
+
+static void both_accumulates(const struct window* w, const struct basic* b,
+                             const struct operation* o, int target) {
+    char from[EACH * WIDEST], result[EACH * WIDEST], expected[WIDEST];
+    for (int i = 0; i < EACH; ++i)
+        basic_set(b, element(b, from, i), origin_value(T.rank, i));
+    memset(result, 0xee, sizeof result);
+    const int first = 2 * EACH * T.rank;
+    const MPI_Aint bytes = (MPI_Aint)b->bytes;
+    if (o->op != MPI_NO_OP) // accumulate does not take it
+        OK(MPI_Accumulate(from, EACH, b->type, target, at(w, target, first * bytes), EACH, b->type,
+                          o->op, w->win));
+    OK(MPI_Get_accumulate(from, EACH, b->type, result, EACH, b->type, target,
+                          at(w, target, (first + EACH) * bytes), EACH, b->type, o->op, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < EACH; ++i) {
+        basic_set(b, expected, target_value(target, first + EACH + i));
+        check_element(b, o, "what get_accumulate fetched", expected, element(b, result, i), i);
+    }
+}
+
+static void check_targets(const struct window* w, const struct basic* b,
+                          const struct operation* o) {
+    char expected[WIDEST], from[WIDEST];
+    local_begin(w);
+    for (int origin = 0; origin < T.ranks; ++origin)
+        for (int i = 0; i < 2 * EACH; ++i) {
+            const int place = 2 * EACH * origin + i;
+            basic_set(b, expected, target_value(T.rank, place));
+            basic_set(b, from, origin_value(origin, i % EACH));
+            basic_apply(o, b, from, expected);
+            check_element(b, o, i < EACH ? "accumulated" : "get_accumulated", expected,
+                          element(b, w->base, place), i);
+        }
+    local_end_all(w);
+}
+
+static void operations_and_types(unsigned classes) {
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)2 * EACH * WIDEST * T.ranks, 1))
+        return;
+    for (int k = 0; k < BASICS; ++k)
+        for (int j = 0; j < OPERATIONS; ++j) {
+            const struct basic* b = &basics[k];
+            const struct operation* o = &operations[j];
+            if ((b->class & classes) == 0 || (o->classes & b->class) == 0)
+                continue;
+            fill_targets(&w, b);
+            OK(MPI_Win_lock_all(0, w.win));
+            for (int t = 0; t < T.ranks; ++t)
+                both_accumulates(&w, b, o, (T.rank + t) % T.ranks);
+            OK(MPI_Win_unlock_all(w.win));
+            MPI_Barrier(w.comm);
+            check_targets(&w, b, o);
+        }
+    window_close(&w);
+}
+
+static void integers(void) {
+    operations_and_types(C_INTEGER | FORTRAN_INTEGER | MULTI);
+}
+static void floats(void) {
+    operations_and_types(FLOATING);
+}
+static void complexes(void) {
+    operations_and_types(COMPLEX);
+}
+static void logicals_and_bytes(void) {
+    operations_and_types(LOGICAL | BYTES | OTHER);
+}
+static void pairs(void) {
+    operations_and_types(PAIR);
+}
+
+// --- Derived types -------------------------------------------------------------------------------
+
+enum { ELEMENTS = 12 };
+
+static const char* const summable[] = {"MPI_INT8_T", "MPI_INT", "MPI_INT64_T", "MPI_FLOAT",
+                                       "MPI_DOUBLE"};
+enum { SUMMABLE = sizeof summable / sizeof *summable };
+
+static const struct basic* basic_named(const char* name) {
+    for (int k = 0; k < BASICS; ++k)
+        if (strcmp(basics[k].name, name) == 0)
+            return &basics[k];
+    return NULL;
+}
+
+/// Sums `from` (layout o) onto each rank's memory (layout t) and fetches into layout r.
+static void accumulate_layouts(const struct window* w, const struct basic* b, int o, int t, int r) {
+    const MPI_Aint width = (MPI_Aint)b->bytes, half = HALF * width;
+    const int target = (T.rank + 1) % T.ranks, origin = (T.rank + T.ranks - 1) % T.ranks;
+    struct layout from = layout_make(o, ELEMENTS, b->type, width);
+    struct layout to = layout_make(t, ELEMENTS / 3, b->type, width);
+    struct layout result = layout_make(r, ELEMENTS, b->type, width);
+    char *source = calloc(2 * HALF, b->bytes), *fetched = calloc(2 * HALF, b->bytes);
+    char* expected = calloc(2 * HALF, b->bytes);
+    for (int k = 0; k < ELEMENTS; ++k)
+        basic_set(b, source + half + layout_offset(&from, k), k + T.rank);
+    local_begin(w);
+    for (int i = 0; i < 2 * HALF; ++i) {
+        basic_set(b, w->base + i * width, i % 11);
+        basic_set(b, expected + i * width, i % 11);
+    }
+    local_end_all(w);
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w->win));
+    OK(MPI_Get_accumulate(source + half, 1, from.type, fetched + half, 1, result.type, target,
+                          at(w, target, half), 3, to.type, MPI_SUM, w->win));
+    OK(MPI_Accumulate(source + half, 1, from.type, target, at(w, target, half), 3, to.type, MPI_SUM,
+                      w->win));
+    OK(MPI_Win_unlock(target, w->win));
+    char value[WIDEST];
+    for (int k = 0; k < ELEMENTS; ++k) {
+        const MPI_Aint place = half + layout_offset(&to, k);
+        CHECK_THAT(basic_equal(b, expected + place, fetched + half + layout_offset(&result, k)),
+                   "%s: fetched from %s into %s: element %d is wrong", b->name, to.name,
+                   result.name, k);
+        basic_set(b, value, place / width % 11 + 2 * (k + origin));
+        memcpy(expected + place, value, b->bytes);
+    }
+    MPI_Barrier(w->comm);
+    local_begin(w);
+    CHECK_THAT(memcmp(expected, w->base, 2 * HALF * b->bytes) == 0,
+               "%s: summed from %s to %s: wrong", b->name, from.name, to.name);
+    local_end_all(w);
+    MPI_Type_free(&from.type);
+    MPI_Type_free(&to.type);
+    MPI_Type_free(&result.type);
+    free(source);
+    free(fetched);
+    free(expected);
+}
+
+static void derived_types(void) {
+    struct window w;
+    if (!window_open(&w, 2 * HALF * sizeof(double), 1))
+        return;
+    for (int s = 0; s < SUMMABLE; ++s)
+        for (int o = 0; o < LAYOUTS; ++o)
+            for (int t = 0; t < LAYOUTS; t += 2) // odd ones come as o + t below
+                accumulate_layouts(&w, basic_named(summable[s]), o, (o + t) % LAYOUTS,
+                                   (o + 2 * t + 1) % LAYOUTS);
+    window_close(&w);
+}
+
+/// Origin buffers given by absolute address, and none at all for MPI_NO_OP.
+static void absolute_and_absent_origins(void) {
+    struct window w;
+    if (!window_open(&w, sizeof(int) * 4, sizeof(int)))
+        return;
+    int source[4] = {1, 2, 3, 4}, fetched[4] = {-1, -1, -1, -1};
+    const int four = 4, target = (T.rank + 1) % T.ranks;
+    MPI_Aint address;
+    MPI_Datatype type;
+    MPI_Get_address(source, &address);
+    MPI_Type_create_hindexed(1, &four, &address, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+    OK(MPI_Accumulate(MPI_BOTTOM, 1, type, target, at(&w, target, 0), 4, MPI_INT, MPI_SUM, w.win));
+    OK(MPI_Accumulate(MPI_BOTTOM, 1, type, target, at(&w, target, 0), 4, MPI_INT, MPI_PROD, w.win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, fetched, 4, MPI_INT, target, at(&w, target, 0), 4,
+                          MPI_INT, MPI_NO_OP, w.win));
+    OK(MPI_Win_unlock(target, w.win));
+    for (int i = 0; i < 4; ++i)
+        CHECK_EQ((i + 1) * (i + 1), fetched[i]);
+    MPI_Type_free(&type);
+    window_close(&w);
+}
+
+static void zero_counts_and_proc_null(void) {
+    struct window w;
+    if (!window_open(&w, 64, 1))
+        return;
+    double value = 1, result = 2;
+    const int target = (T.rank + 1) % T.ranks;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+    OK(MPI_Accumulate(&value, 0, MPI_DOUBLE, target, at(&w, target, 0), 0, MPI_DOUBLE, MPI_SUM,
+                      w.win));
+    OK(MPI_Accumulate(NULL, 0, MPI_DOUBLE, target, at(&w, target, 0), 0, MPI_DOUBLE, MPI_SUM,
+                      w.win));
+    OK(MPI_Get_accumulate(&value, 0, MPI_DOUBLE, &result, 0, MPI_DOUBLE, target, at(&w, target, 0),
+                          0, MPI_DOUBLE, MPI_SUM, w.win));
+    OK(MPI_Get_accumulate(&value, 1, MPI_DOUBLE, &result, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1,
+                          MPI_DOUBLE, MPI_SUM, w.win));
+    OK(MPI_Win_unlock(target, w.win));
+    CHECK_REAL(2, result);
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    const char zero[64] = {0};
+    CHECK_MEM(zero, w.base, sizeof zero);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+// --- Contention
+// ------------------------------------------------------------------------------------
+
+enum { CONTENDED = 48, TIMES = 400 };
+
+static void check_sums(const struct window* w, const struct basic* b, long expected,
+                       const char* what) {
+    char value[WIDEST];
+    MPI_Barrier(w->comm);
+    local_begin(w);
+    basic_set(b, value, expected);
+    for (int i = 0; i < CONTENDED; ++i)
+        CHECK_THAT(basic_equal(b, value, element(b, w->base, i)),
+                   "%s, %s: element %d lost an update", b->name, what, i);
+    local_end_all(w);
+}
+
+static void clear(const struct window* w) {
+    local_begin(w);
+    memset(w->base, 0, (size_t)w->bytes);
+    local_end_all(w);
+}
+
+/// All ranks add 1 to the same elements: as one block, and as a vector of every other one.
+static void same_elements(void) {
+    struct window w;
+    if (!window_open(&w, CONTENDED * sizeof(double), 1))
+        return;
+    for (int s = 0; s < SUMMABLE; ++s) {
+        const struct basic* b = basic_named(summable[s]);
+        MPI_Datatype half;
+        MPI_Type_vector(CONTENDED / 2, 1, 2, b->type, &half);
+        MPI_Type_commit(&half);
+        char ones[CONTENDED * sizeof(double)];
+        for (int i = 0; i < CONTENDED; ++i)
+            basic_set(b, element(b, ones, i), 1);
+        clear(&w);
+        OK(MPI_Win_lock_all(s % 2 != 0 ? MPI_MODE_NOCHECK : 0, w.win));
+        for (int i = 0; i < TIMES; ++i)
+            for (int t = 0; t < T.ranks; ++t) {
+                OK(MPI_Accumulate(ones, CONTENDED, b->type, t, at(&w, t, 0), CONTENDED, b->type,
+                                  MPI_SUM, w.win));
+                for (MPI_Aint odd = 0; odd < 2; ++odd)
+                    OK(MPI_Accumulate(ones, CONTENDED / 2, b->type, t,
+                                      at(&w, t, odd * (MPI_Aint)b->bytes), 1, half, MPI_SUM,
+                                      w.win));
+            }
+        OK(MPI_Win_unlock_all(w.win));
+        check_sums(&w, b, 2L * TIMES * T.ranks, "same elements");
+        MPI_Type_free(&half);
+    }
+    window_close(&w);
+}
+
+/// Each rank adds to its own elements, the others' lie between them: an update of a word wider than
+/// the element takes the neighbours' updates back.
+static void interleaved_neighbours(void) {
+    struct window w;
+    if (!window_open(&w, CONTENDED * sizeof(double), 1))
+        return;
+    for (int s = 0; s < SUMMABLE; ++s) {
+        const struct basic* b = basic_named(summable[s]);
+        const MPI_Aint width = (MPI_Aint)b->bytes;
+        MPI_Datatype mine;
+        int places[CONTENDED], n = 0;
+        for (int i = T.rank; i < CONTENDED; i += T.ranks)
+            places[n++] = i;
+        MPI_Type_create_indexed_block(n, 1, places, b->type, &mine);
+        MPI_Type_commit(&mine);
+        char ones[CONTENDED * sizeof(double)];
+        for (int i = 0; i < CONTENDED; ++i)
+            basic_set(b, element(b, ones, i), 1);
+        clear(&w);
+        OK(MPI_Win_lock_all(0, w.win));
+        for (int i = 0; i < TIMES; ++i)
+            for (int t = 0; t < T.ranks; ++t) {
+                OK(MPI_Accumulate(ones, n, b->type, t, at(&w, t, 0), 1, mine, MPI_SUM, w.win));
+                OK(MPI_Accumulate(ones, 1, b->type, t, at(&w, t, places[i % n] * width), 1, b->type,
+                                  MPI_SUM, w.win));
+                OK(MPI_Accumulate(ones, 1, b->type, t, at(&w, t, places[i % n] * width), 1, b->type,
+                                  MPI_REPLACE, w.win));
+                OK(MPI_Accumulate(ones, n, b->type, t, at(&w, t, 0), 1, mine, MPI_REPLACE, w.win));
+            }
+        for (int t = 0; t < T.ranks; ++t)
+            OK(MPI_Accumulate(ones, n, b->type, t, at(&w, t, 0), 1, mine, MPI_SUM, w.win));
+        OK(MPI_Win_unlock_all(w.win));
+        check_sums(&w, b, 2, "interleaved");
+        MPI_Type_free(&mine);
+    }
+    window_close(&w);
+}
+
+/// Types wider than any CPU atomic, and operations that are none: still element by element atomic.
+static void wide_elements(void) {
+    static const struct {
+        const char *type, *op;
+    } rows[] = {{"MPI_LONG_DOUBLE", "SUM"},     {"MPI_C_DOUBLE_COMPLEX", "SUM"},
+                {"MPI_C_FLOAT_COMPLEX", "SUM"}, {"MPI_C_LONG_DOUBLE_COMPLEX", "SUM"},
+                {"MPI_DOUBLE_INT", "MAXLOC"},   {"MPI_2INT", "MINLOC"}};
+    struct window w;
+    if (!window_open(&w, WIDEST, 1))
+        return;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; ++row) {
+        const struct basic* b = basic_named(rows[row].type);
+        const struct operation* o = operations;
+        while (strcmp(o->name, rows[row].op) != 0)
+            ++o;
+        char value[WIDEST], expected[WIDEST] = {0};
+        clear(&w);
+        OK(MPI_Win_lock_all(0, w.win));
+        for (int i = 0; i < TIMES; ++i) {
+            basic_set(b, value, (i * 7 + T.rank * 3) % 101 - 50);
+            OK(MPI_Accumulate(value, 1, b->type, 0, at(&w, 0, 0), 1, b->type, o->op, w.win));
+            OK(MPI_Win_flush_local(0, w.win));
+        }
+        OK(MPI_Win_unlock_all(w.win));
+        for (int r = 0; r < T.ranks; ++r)
+            for (int i = 0; i < TIMES; ++i) {
+                basic_set(b, value, (i * 7 + r * 3) % 101 - 50);
+                basic_apply(o, b, value, expected);
+            }
+        MPI_Barrier(w.comm);
+        local_begin(&w);
+        if (T.rank == 0)
+            check_element(b, o, "all ranks on one element", expected, w.base, 0);
+        local_end_all(&w);
+    }
+    window_close(&w);
+}
+
+/// A reader that swaps and fetches whole elements never sees half an update.
+static void no_torn_elements(void) {
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), 1))
+        return;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; i < 10 * TIMES; ++i) {
+        const int64_t half = (i * T.ranks + T.rank) & 0x7fffffff, both = half << 32 | half;
+        int64_t seen;
+        OK(MPI_Get_accumulate(&both, 1, MPI_INT64_T, &seen, 1, MPI_INT64_T, 0, at(&w, 0, 0), 1,
+                              MPI_INT64_T, i % 3 == 0 ? MPI_NO_OP : MPI_REPLACE, w.win));
+        OK(MPI_Win_flush(0, w.win));
+        CHECK_EQ(seen >> 32, seen & 0xffffffff);
+    }
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+
+/// Every call of the family on one word at once; each adds what it says.
+static void mixed_family(void) {
+    struct window w;
+    if (!window_open(&w, 2 * sizeof(int64_t), 1))
+        return;
+    const int64_t one = 1, pair[2] = {1, 1};
+    int64_t seen[2], want = 0;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; i < TIMES; ++i)
+        switch ((i + T.rank) % 4) {
+        case 0:
+            OK(MPI_Fetch_and_op(&one, seen, MPI_INT64_T, 0, at(&w, 0, 0), MPI_SUM, w.win));
+            OK(MPI_Win_flush(0, w.win));
+            break;
+        case 1:
+            OK(MPI_Accumulate(pair, 2, MPI_INT64_T, 0, at(&w, 0, 0), 2, MPI_INT64_T, MPI_SUM,
+                              w.win));
+            break;
+        case 2:
+            OK(MPI_Get_accumulate(pair, 2, MPI_INT64_T, seen, 2, MPI_INT64_T, 0, at(&w, 0, 0), 2,
+                                  MPI_INT64_T, MPI_SUM, w.win));
+            OK(MPI_Win_flush(0, w.win));
+            break;
+        default:
+            for (seen[0] = want + 1; seen[0] != want;) {
+                want = seen[0];
+                const int64_t next = want + 1;
+                OK(MPI_Compare_and_swap(&next, &want, seen, MPI_INT64_T, 0, at(&w, 0, 0), w.win));
+                OK(MPI_Win_flush(0, w.win));
+            }
+        }
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    if (T.rank == 0)
+        CHECK_EQ((long long)TIMES * T.ranks, *(int64_t*)w.base);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+// --- Order
+// -------------------------------------------------------------------------------------------
+
+/// From one origin to one location, accumulates take effect in the order of the calls.
+static void same_origin_order(void) {
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)sizeof(int64_t) * 2 * T.ranks, 1))
+        return;
+    const MPI_Aint mine = 2 * (MPI_Aint)sizeof(int64_t) * T.rank;
+    enum { CHAIN = 200 };
+    int64_t values[CHAIN][2], seen[CHAIN][2], add[2] = {1, 1}, swapped[CHAIN];
+    for (int t = 0; t < T.ranks; ++t) {
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, t, 0, w.win));
+        for (int i = 0; i < CHAIN; ++i) {
+            values[i][0] = values[i][1] = 10 * i;
+            OK(MPI_Accumulate(values[i], 2, MPI_INT64_T, t, at(&w, t, mine), 2, MPI_INT64_T,
+                              MPI_REPLACE, w.win));
+            OK(MPI_Accumulate(add, 2, MPI_INT64_T, t, at(&w, t, mine), 2, MPI_INT64_T, MPI_SUM,
+                              w.win));
+            OK(MPI_Fetch_and_op(add, &swapped[i], MPI_INT64_T, t, at(&w, t, mine), MPI_SUM, w.win));
+            OK(MPI_Get_accumulate(add, 2, MPI_INT64_T, seen[i], 2, MPI_INT64_T, t, at(&w, t, mine),
+                                  2, MPI_INT64_T, MPI_SUM, w.win));
+        }
+        OK(MPI_Win_unlock(t, w.win));
+        for (int i = 0; i < CHAIN; ++i) {
+            CHECK_EQ(10 * i + 1, swapped[i]);
+            CHECK_EQ(10 * i + 2, seen[i][0]);
+            CHECK_EQ(10 * i + 1, seen[i][1]);
+        }
+    }
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    for (int o = 0; o < T.ranks; ++o)
+        CHECK_EQ(10 * (CHAIN - 1) + 3, ((int64_t*)w.base)[2 * o]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+/// Large and small, one after the other: the way a large one goes must not let a small one
+/// overtake.
+static void large_and_small_in_order(void) {
+    enum { LARGE = 20000 };
+    struct window w;
+    if (!window_open(&w, LARGE * sizeof(int), sizeof(int)))
+        return;
+    const int target = (T.rank + 1) % T.ranks;
+    int *large = malloc(LARGE * sizeof *large), small = 5, got = 0;
+    for (int i = 0; i < LARGE; ++i)
+        large[i] = 3;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+    for (int i = 0; i < 20; ++i) {
+        OK(MPI_Accumulate(large, LARGE, MPI_INT, target, at(&w, target, 0), LARGE, MPI_INT,
+                          MPI_REPLACE, w.win));
+        OK(MPI_Accumulate(&small, 1, MPI_INT, target, at(&w, target, LARGE - 1), 1, MPI_INT,
+                          MPI_PROD, w.win));
+        OK(MPI_Fetch_and_op(&small, &got, MPI_INT, target, at(&w, target, LARGE - 1), MPI_SUM,
+                            w.win));
+        OK(MPI_Win_flush_local(target, w.win));
+        CHECK_EQ(15, got);
+    }
+    OK(MPI_Win_unlock(target, w.win));
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    for (int i = 0; i < LARGE; ++i)
+        CHECK_EQ(i == LARGE - 1 ? 20 : 3, ((int*)w.base)[i]);
+    local_end_all(&w);
+    free(large);
+    window_close(&w);
+}
+
+/// Elements at odd addresses (packed structs have them): right from one origin, and added up from
+/// all.
+static void misaligned_elements(void) {
+    struct window w;
+    if (!window_open(&w, 128, 1))
+        return;
+    const double one = 1;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; i < TIMES; ++i) // bytes 61..68: across a cache line, too
+        OK(MPI_Accumulate(&one, 1, MPI_DOUBLE, 0, at(&w, 0, 61), 1, MPI_DOUBLE, MPI_SUM, w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    double sum;
+    memcpy(&sum, w.base + 61, sizeof sum);
+    CHECK_REAL(T.rank == 0 ? (double)TIMES * T.ranks : 0, sum);
+    CHECK_EQ(0, w.base[60]);
+    CHECK_EQ(0, w.base[69]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+static const struct test_case cases[] = {
+    {.name = "integers", .run = integers, .each = IN_ANY},
+    {.name = "floats", .run = floats, .each = IN_ANY},
+    {.name = "complexes", .run = complexes, .each = IN_ANY},
+    {.name = "logicals_and_bytes", .run = logicals_and_bytes, .each = IN_ANY},
+    {.name = "pairs", .run = pairs, .each = IN_ANY},
+    {.name = "derived_types", .run = derived_types, .each = IN_ANY},
+    {.name = "absolute_and_absent_origins", .run = absolute_and_absent_origins, .each = IN_ANY},
+    {.name = "zero_counts_and_proc_null", .run = zero_counts_and_proc_null, .each = IN_ANY},
+    {.name = "same_elements", .run = same_elements, .each = IN_ANY},
+    {.name = "interleaved_neighbours", .run = interleaved_neighbours, .each = IN_ANY},
+    {.name = "wide_elements", .run = wide_elements, .each = IN_ANY},
+    {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
+    {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
+    {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
+    {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},
+    {.name = "misaligned_elements", .run = misaligned_elements, .each = IN_ANY},
+};
+
+int main(int argc, char** argv) {
+    return test_main(argc, argv, cases, sizeof cases / sizeof *cases, MPI_THREAD_SINGLE);
+}

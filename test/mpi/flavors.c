@@ -1,0 +1,483 @@
+// What is special to one way of making a window: whose memory it is, where the parts lie, what can
+// be asked about it, memory that comes and goes.
+#include "mpi_test.h"
+
+static int next_rank(void) {
+    return (T.rank + 1) % T.ranks;
+}
+static int previous_rank(void) {
+    return (T.rank + T.ranks - 1) % T.ranks;
+}
+
+static void put_int(MPI_Win win, int target, MPI_Aint displacement, int value) {
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+    OK(MPI_Put(&value, 1, MPI_INT, target, displacement, 1, MPI_INT, win));
+    OK(MPI_Win_unlock(target, win));
+}
+
+static int get_int(MPI_Win win, int target, MPI_Aint displacement) {
+    int value = -1;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+    OK(MPI_Get(&value, 1, MPI_INT, target, displacement, 1, MPI_INT, win));
+    OK(MPI_Win_unlock(target, win));
+    return value;
+}
+
+// --- What can be asked
+// ---------------------------------------------------------------------------------
+
+static void* attribute(MPI_Win win, int key) {
+    void* value = NULL;
+    int found = 0;
+    OK(MPI_Win_get_attr(win, key, &value, &found));
+    CHECK(found);
+    return value;
+}
+
+static void attributes(void) {
+    static const int expected[FLAVORS] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE,
+                                          MPI_WIN_FLAVOR_SHARED, MPI_WIN_FLAVOR_DYNAMIC};
+    struct window w;
+    const MPI_Aint bytes = 64 * (T.rank + 1);
+    const int unit = T.flavor == DYNAMIC ? 1 : 1 << (T.rank % 3);
+    if (!window_open(&w, bytes, unit))
+        return;
+    CHECK_EQ(expected[T.flavor], *(int*)attribute(w.win, MPI_WIN_CREATE_FLAVOR));
+    CHECK_EQ(MPI_WIN_UNIFIED, *(int*)attribute(w.win, MPI_WIN_MODEL));
+    if (T.flavor == DYNAMIC) {
+        CHECK(attribute(w.win, MPI_WIN_BASE) == MPI_BOTTOM);
+        CHECK_EQ(0, *(MPI_Aint*)attribute(w.win, MPI_WIN_SIZE));
+    } else {
+        CHECK(attribute(w.win, MPI_WIN_BASE) == w.base);
+        CHECK_EQ(bytes, *(MPI_Aint*)attribute(w.win, MPI_WIN_SIZE));
+    }
+    CHECK_EQ(unit, *(int*)attribute(w.win, MPI_WIN_DISP_UNIT));
+    window_close(&w);
+}
+
+static void name_group_and_info(void) {
+    struct window w;
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length, result, rank;
+    if (!window_open(&w, 64, 1))
+        return;
+    OK(MPI_Win_set_name(w.win, "a window"));
+    OK(MPI_Win_get_name(w.win, name, &length));
+    CHECK(strcmp(name, "a window") == 0);
+    MPI_Group mine, world;
+    OK(MPI_Win_get_group(w.win, &mine));
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_compare(mine, world, &result);
+    CHECK_EQ(MPI_IDENT, result);
+    MPI_Group_rank(mine, &rank);
+    CHECK_EQ(T.rank, rank);
+    MPI_Group_free(&mine);
+    MPI_Group_free(&world);
+    MPI_Info info = MPI_INFO_NULL;
+    OK(MPI_Win_get_info(w.win, &info));
+    CHECK(info != MPI_INFO_NULL);
+    OK(MPI_Win_set_info(w.win, info));
+    MPI_Info_free(&info);
+    window_close(&w);
+}
+
+/// Hints of the standard, true ones: everything must work as without them.
+static void standard_hints(void) {
+    struct window w;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "false");
+    MPI_Info_set(info, "accumulate_ordering", "rar,raw,war,waw");
+    MPI_Info_set(info, "accumulate_ops", "same_op_no_op");
+    MPI_Info_set(info, "same_size", "true");
+    MPI_Info_set(info, "same_disp_unit", "true");
+    MPI_Info_set(info, "mpi_accumulate_granularity", "8");
+    MPI_Info_set(info, "a_key_nobody_knows", "to be ignored");
+    const bool opened = window_open_with(&w, T.flavor, MPI_COMM_WORLD, 64, 8, info);
+    MPI_Info_free(&info);
+    if (!opened)
+        return;
+    const int64_t one = 1;
+    int64_t got = -1;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; i < 10; ++i)
+        OK(MPI_Accumulate(&one, 1, MPI_INT64_T, next_rank(), at(&w, next_rank(), 1), 1, MPI_INT64_T,
+                          MPI_SUM, w.win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT64_T, &got, 1, MPI_INT64_T, next_rank(),
+                          at(&w, next_rank(), 1), 1, MPI_INT64_T, MPI_NO_OP, w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    CHECK_EQ(10, got);
+    window_close(&w);
+}
+
+/// With no_locks the window serves fences and PSCW.
+static void without_locks(void) {
+    MPI_Win win;
+    MPI_Info info;
+    int *base, value = 5 + T.rank;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    const int code = MPI_Win_allocate(sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    if (!OK(code))
+        return;
+    OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    OK(MPI_Put(&value, 1, MPI_INT, next_rank(), 0, 1, MPI_INT, win));
+    OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    CHECK_EQ(5 + previous_rank(), *(volatile int*)base);
+    OK(MPI_Win_free(&win));
+}
+
+static int deleted;
+
+static int on_delete(MPI_Win win, int key, void* value, void* extra) {
+    (void)win, (void)key, (void)extra;
+    deleted += *(int*)value;
+    return MPI_SUCCESS;
+}
+
+/// A program's own attributes are deleted with the window.
+static void own_attributes(void) {
+    struct window w;
+    int key, value = 7, found = 0, *got = NULL;
+    if (!window_open(&w, 64, 1))
+        return;
+    OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, on_delete, &key, NULL));
+    OK(MPI_Win_set_attr(w.win, key, &value));
+    OK(MPI_Win_get_attr(w.win, key, &got, &found));
+    CHECK(found && got == &value);
+    deleted = 0;
+    window_close(&w);
+    CHECK_EQ(7, deleted);
+    MPI_Win_free_keyval(&key);
+}
+
+// --- Parts of no size
+// ------------------------------------------------------------------------------------
+
+/// Only the last rank has memory; all can lock all, and reach it.
+static void only_one_has_memory(void) {
+    struct window w;
+    const int owner = T.ranks - 1;
+    if (!window_open(&w, T.rank == owner ? 8 * T.ranks : 0, 1))
+        return;
+    for (int t = 0; t < T.ranks; ++t) {
+        OK(MPI_Win_lock(t % 2 != 0 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, t, 0, w.win));
+        OK(MPI_Win_flush(t, w.win));
+        OK(MPI_Win_unlock(t, w.win));
+    }
+    const int64_t value = T.rank + 1;
+    OK(MPI_Win_lock_all(0, w.win));
+    OK(MPI_Put(&value, 1, MPI_INT64_T, owner, at(&w, owner, 8 * T.rank), 1, MPI_INT64_T, w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    local_begin(&w);
+    for (int o = 0; T.rank == owner && o < T.ranks; ++o)
+        CHECK_EQ(o + 1, ((int64_t*)w.base)[o]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+static void nobody_has_memory(void) {
+    struct window w;
+    if (!window_open(&w, 0, 1))
+        return;
+    OK(MPI_Win_lock_all(0, w.win));
+    OK(MPI_Win_flush_all(w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    OK(MPI_Win_fence(0, w.win));
+    OK(MPI_Win_fence(0, w.win));
+    window_close(&w);
+}
+
+// --- CREATE
+// ------------------------------------------------------------------------------------------------
+
+/// Any memory will do: static, on the stack, in the middle of an allocation, at an odd address.
+static void create_on_any_memory(void) {
+    static char in_static[64];
+    char on_stack[64];
+    char* in_heap = malloc(4096);
+    char* const places[] = {in_static + 8, on_stack, in_heap + 2001};
+    for (int p = 0; p < 3; ++p) {
+        MPI_Win win;
+        memset(places[p], 0, 40);
+        if (!OK(MPI_Win_create(places[p], 40, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+            break;
+        put_int(win, next_rank(), 36, 100 * p + T.rank);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(100 * p + T.rank, get_int(win, next_rank(), 36));
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, T.rank, 0, win));
+        int got;
+        memcpy(&got, places[p] + 36, sizeof got);
+        CHECK_EQ(100 * p + previous_rank(), got);
+        OK(MPI_Win_unlock(T.rank, win));
+        OK(MPI_Win_free(&win));
+    }
+    free(in_heap);
+}
+
+/// Two windows on the same memory, and on parts of it.
+static void create_twice_on_one_memory(void) {
+    int memory[16] = {0};
+    MPI_Win whole, half;
+    if (!OK(MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &whole)) ||
+        !OK(MPI_Win_create(memory + 8, 32, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &half)))
+        return;
+    put_int(whole, next_rank(), 9, 1000 + T.rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_EQ(1000 + T.rank, get_int(half, next_rank(), 4));
+    put_int(half, next_rank(), 8, 2000 + T.rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_EQ(2000 + T.rank, get_int(whole, next_rank(), 10));
+    OK(MPI_Win_free(&whole));
+    CHECK_EQ(1000 + T.rank, get_int(half, next_rank(), 4));
+    OK(MPI_Win_free(&half));
+}
+
+// --- SHARED
+// -----------------------------------------------------------------------------------------------
+
+struct part {
+    char* base;
+    MPI_Aint bytes;
+    int unit;
+};
+
+static struct part query(MPI_Win win, int rank) {
+    struct part p = {NULL, -1, -1};
+    OK(MPI_Win_shared_query(win, rank, &p.bytes, &p.unit, &p.base));
+    return p;
+}
+
+/// Parts follow each other without a gap, in the order of the ranks, whatever their sizes.
+static void shared_parts_are_contiguous(void) {
+    MPI_Win win;
+    char* base;
+    const MPI_Aint bytes = 24 * (T.rank % 3) + (T.rank == T.ranks - 1 ? 13 : 0);
+    if (!OK(MPI_Win_allocate_shared(bytes, 1 + T.rank, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win)))
+        return;
+    MPI_Aint all[64];
+    MPI_Allgather(&bytes, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
+    const struct part first = query(win, MPI_PROC_NULL);
+    MPI_Aint offset = 0;
+    for (int r = 0; r < T.ranks; ++r) {
+        const struct part p = query(win, r);
+        CHECK_EQ(all[r], p.bytes);
+        CHECK_EQ(1 + r, p.unit);
+        if (all[r] > 0)
+            CHECK_EQ(offset, p.base - first.base);
+        offset += all[r];
+    }
+    if (bytes > 0)
+        CHECK(query(win, T.rank).base == base);
+    OK(MPI_Win_free(&win));
+}
+
+/// Each rank stores into all parts; the owners read what came, after a barrier between two syncs.
+static void load_and_store(MPI_Win win, bool aligned) {
+    OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+    for (int r = 0; r < T.ranks; ++r) {
+        const struct part p = query(win, r);
+        CHECK(p.bytes >= (MPI_Aint)sizeof(int) * T.ranks);
+        if (aligned)
+            CHECK_EQ(0, (long long)((uintptr_t)p.base % sizeof(int)));
+        const int value = 100 * r + T.rank;
+        memcpy(p.base + sizeof(int) * (size_t)T.rank, &value, sizeof value);
+    }
+    OK(MPI_Win_sync(win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Win_sync(win));
+    const struct part mine = query(win, T.rank);
+    for (int o = 0; o < T.ranks; ++o) {
+        int value;
+        memcpy(&value, mine.base + sizeof(int) * (size_t)o, sizeof value);
+        CHECK_EQ(100 * T.rank + o, value);
+        // The same memory, through the window.
+        OK(MPI_Get(&value, 1, MPI_INT, T.rank, (MPI_Aint)sizeof(int) * o, 1, MPI_INT, win));
+        OK(MPI_Win_flush(T.rank, win));
+        CHECK_EQ(100 * T.rank + o, value);
+    }
+    OK(MPI_Win_unlock_all(win));
+}
+
+static void shared_load_and_store(void) {
+    for (int apart = 0; apart < 2; ++apart) {
+        MPI_Win win;
+        MPI_Info info;
+        char* base;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
+        const MPI_Aint bytes = (MPI_Aint)sizeof(int) * T.ranks + (apart ? T.rank : 0);
+        const int code = MPI_Win_allocate_shared(bytes, 1, info, MPI_COMM_WORLD, &base, &win);
+        MPI_Info_free(&info);
+        if (!OK(code))
+            return;
+        load_and_store(win, true);
+        OK(MPI_Win_free(&win));
+    }
+}
+
+/// MPI_PROC_NULL asks for the lowest rank that has memory.
+static void shared_query_proc_null(void) {
+    for (int owner = 0; owner < T.ranks; ++owner) {
+        MPI_Win win;
+        char* base;
+        if (!OK(MPI_Win_allocate_shared(T.rank >= owner ? 32 + T.rank : 0, 2 + T.rank,
+                                        MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win)))
+            return;
+        const struct part p = query(win, MPI_PROC_NULL), same = query(win, owner);
+        CHECK_EQ(32 + owner, p.bytes);
+        CHECK_EQ(2 + owner, p.unit);
+        CHECK(p.base == same.base);
+        OK(MPI_Win_free(&win));
+    }
+}
+
+/// Locks protect loads and stores: all increment one pair of words in rank 0's part, by hand.
+static void shared_locks_protect_stores(void) {
+    enum { TIMES = 300 };
+    MPI_Win win;
+    char* base;
+    if (!OK(MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win)))
+        return;
+    volatile int64_t* words = (volatile int64_t*)query(win, 0).base;
+    if (T.rank == 0)
+        words[0] = words[1] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TIMES; ++i) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        CHECK_EQ(words[0], words[1]);
+        ++words[0];
+        compute_for(1e-6);
+        ++words[1];
+        OK(MPI_Win_unlock(0, win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_EQ((long long)TIMES * T.ranks, words[1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Win_free(&win));
+}
+
+// --- DYNAMIC
+// ----------------------------------------------------------------------------------------------
+
+enum { REGIONS = 64 };
+
+static MPI_Aint address_of(const void* p) {
+    MPI_Aint a;
+    MPI_Get_address(p, &a);
+    return a;
+}
+
+static void gather_addresses(int* const* regions, int n, MPI_Aint* all) {
+    MPI_Aint mine[REGIONS];
+    for (int i = 0; i < n; ++i)
+        mine[i] = address_of(regions[i]);
+    MPI_Allgather(mine, n, MPI_AINT, all, n, MPI_AINT, MPI_COMM_WORLD);
+}
+
+/// Many regions, attached and detached in any order; the ones that stay can be reached throughout.
+static void dynamic_many_regions(void) {
+    MPI_Win win;
+    int* regions[REGIONS];
+    MPI_Aint* all = malloc((size_t)(REGIONS * T.ranks) * sizeof *all);
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    for (int i = 0; i < REGIONS; ++i) {
+        regions[i] = calloc(1, sizeof(int) * 4 * (size_t)(i + 1));
+        OK(MPI_Win_attach(win, regions[i], (MPI_Aint)sizeof(int) * 4 * (i + 1)));
+    }
+    gather_addresses(regions, REGIONS, all);
+    for (int round = 0; round < 2; ++round) {
+        for (int i = round; i < REGIONS; i += 1 + round)
+            put_int(win, next_rank(), all[REGIONS * next_rank() + i] + 12,
+                    100 * i + T.rank + round);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = round; i < REGIONS; i += 1 + round)
+            CHECK_EQ(100 * i + previous_rank() + round, regions[i][3]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < REGIONS && round == 0; i += 2) // every other one goes
+            OK(MPI_Win_detach(win, regions[i]));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < REGIONS; ++i) {
+        if (i % 2 != 0)
+            OK(MPI_Win_detach(win, regions[i]));
+        free(regions[i]);
+    }
+    OK(MPI_Win_free(&win));
+    free(all);
+}
+
+/// The same memory goes and comes back with another size; a neighbour's stale view must not matter.
+static void dynamic_attach_again(void) {
+    MPI_Win win;
+    static int memory[1024];
+    int* const region = memory;
+    MPI_Aint all[64];
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    gather_addresses(&region, 1, all);
+    for (int round = 1; round <= 20; ++round) {
+        OK(MPI_Win_attach(win, memory, (MPI_Aint)sizeof(int) * 50 * round));
+        MPI_Barrier(MPI_COMM_WORLD);
+        const MPI_Aint last = MPI_Aint_add(all[next_rank()], 4 * (50 * round - 1));
+        put_int(win, next_rank(), last, 1000 * round + T.rank);
+        CHECK_EQ(1000 * round + T.rank, get_int(win, next_rank(), last));
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(1000 * round + previous_rank(), memory[50 * round - 1]);
+        OK(MPI_Win_detach(win, memory));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(MPI_Win_free(&win));
+}
+
+/// Regions attached in the middle of other ranks' passive epochs, told by a message.
+static void dynamic_attach_in_an_epoch(void) {
+    MPI_Win win;
+    int* region = NULL;
+    MPI_Aint all[64];
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    OK(MPI_Win_lock_all(0, win));
+    for (int round = 0; round < 20; ++round) {
+        region = calloc(1, 4096);
+        OK(MPI_Win_attach(win, region, 4096));
+        gather_addresses(&region, 1, all);
+        const int value = 100 * round + T.rank;
+        const MPI_Aint place = MPI_Aint_add(all[next_rank()], 4 * (round + 1));
+        OK(MPI_Put(&value, 1, MPI_INT, next_rank(), place, 1, MPI_INT, win));
+        OK(MPI_Win_flush(next_rank(), win));
+        MPI_Barrier(MPI_COMM_WORLD);
+        OK(MPI_Win_sync(win));
+        CHECK_EQ(100 * round + previous_rank(), ((volatile int*)region)[round + 1]);
+        OK(MPI_Win_detach(win, region));
+        free(region);
+    }
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Win_free(&win));
+}
+
+static const struct test_case cases[] = {
+    {.name = "attributes", .run = attributes, .each = IN_ANY},
+    {.name = "name_group_and_info", .run = name_group_and_info, .each = IN_ANY},
+    {.name = "standard_hints", .run = standard_hints, .each = IN_ANY},
+    {.name = "without_locks", .run = without_locks, .needs = IN_ALLOCATE},
+    {.name = "own_attributes", .run = own_attributes, .each = IN_ANY},
+    {.name = "only_one_has_memory", .run = only_one_has_memory, .each = IN_ANY},
+    {.name = "nobody_has_memory", .run = nobody_has_memory, .each = IN_ANY},
+    {.name = "create_on_any_memory", .run = create_on_any_memory, .needs = IN_CREATE},
+    {.name = "create_twice_on_one_memory", .run = create_twice_on_one_memory, .needs = IN_CREATE},
+    {.name = "shared_parts_are_contiguous", .run = shared_parts_are_contiguous, .needs = IN_SHARED},
+    {.name = "shared_load_and_store", .run = shared_load_and_store, .needs = IN_SHARED},
+    {.name = "shared_query_proc_null", .run = shared_query_proc_null, .needs = IN_SHARED},
+    {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},
+    {.name = "dynamic_many_regions", .run = dynamic_many_regions, .needs = IN_DYNAMIC},
+    {.name = "dynamic_attach_again", .run = dynamic_attach_again, .needs = IN_DYNAMIC},
+    {.name = "dynamic_attach_in_an_epoch", .run = dynamic_attach_in_an_epoch, .needs = IN_DYNAMIC},
+};
+
+int main(int argc, char** argv) {
+    return test_main(argc, argv, cases, sizeof cases / sizeof *cases, MPI_THREAD_SINGLE);
+}

@@ -1,0 +1,251 @@
+// Put and get of contiguous data: sizes around every boundary, any byte offset, any target, many at
+// once. Derived datatypes are in datatypes.c.
+#include "mpi_test.h"
+
+enum { LARGEST = (1 << 20) + 3, GUARD = 64 };
+
+static const int sizes[] = {0,  1,  2,  3,   4,    5,    7,    8,    9,     15,    16,     17,
+                            63, 64, 65, 255, 1024, 4095, 4096, 4097, 65535, 65536, LARGEST};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static unsigned char pattern(int rank, size_t i) {
+    return (unsigned char)(i * 31 + i / 251 + (size_t)rank * 7 + 1);
+}
+
+static void fill(unsigned char* to, size_t bytes, int rank) {
+    for (size_t i = 0; i < bytes; ++i)
+        to[i] = pattern(rank, i);
+}
+
+static void put_bytes(const struct window* w, int target, MPI_Aint offset, const void* from,
+                      int n) {
+    OK(MPI_Put(from, n, MPI_BYTE, target, at(w, target, offset), n, MPI_BYTE, w->win));
+}
+
+static void get_bytes(const struct window* w, int target, MPI_Aint offset, void* to, int n) {
+    OK(MPI_Get(to, n, MPI_BYTE, target, at(w, target, offset), n, MPI_BYTE, w->win));
+}
+
+/// Puts `n` bytes at `offset` and looks at the target's memory, and at what lies beside it.
+static void put_and_look(const struct window* w, int target, MPI_Aint offset, int n,
+                         const unsigned char* from) {
+    local_begin(w);
+    memset(w->base, 0xee, (size_t)n + (size_t)offset + GUARD);
+    local_end_all(w);
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w->win));
+    put_bytes(w, target, offset, from, n);
+    OK(MPI_Win_unlock(target, w->win));
+    MPI_Barrier(w->comm);
+    local_begin(w);
+    const unsigned char* mine = (unsigned char*)w->base;
+    const int origin = (2 * T.ranks + T.rank - (target - T.rank)) % T.ranks;
+    for (MPI_Aint i = 0; i < offset; ++i)
+        CHECK_EQ(0xee, mine[i]);
+    int wrong = 0;
+    for (int i = 0; i < n; ++i)
+        wrong += mine[offset + i] != pattern(origin, (size_t)i);
+    CHECK_THAT(wrong == 0, "%d of %d bytes from rank %d at offset %ld are wrong", wrong, n, origin,
+               (long)offset);
+    for (int i = 0; i < GUARD; ++i)
+        CHECK_EQ(0xee, mine[offset + n + i]);
+    local_end_all(w);
+}
+
+static void put_sizes(void) {
+    struct window w;
+    if (!window_open(&w, LARGEST + 2 * GUARD, 1))
+        return;
+    unsigned char* from = malloc(LARGEST);
+    fill(from, LARGEST, T.rank);
+    for (int s = 0; s < SIZES; ++s)
+        for (int shift = 0; shift < T.ranks; ++shift)
+            put_and_look(&w, (T.rank + shift) % T.ranks, (s * 3 + shift) % 17, sizes[s], from);
+    free(from);
+    window_close(&w);
+}
+
+static void get_sizes(void) {
+    struct window w;
+    if (!window_open(&w, LARGEST + 2 * GUARD, 1))
+        return;
+    local_begin(&w);
+    fill((unsigned char*)w.base, LARGEST + GUARD, T.rank);
+    local_end_all(&w);
+    unsigned char* to = malloc(LARGEST + GUARD);
+    for (int s = 0; s < SIZES; ++s)
+        for (int target = 0; target < T.ranks; ++target) {
+            const size_t n = (size_t)sizes[s], offset = (size_t)(s * 5 + target) % 19;
+            memset(to, 0xee, n + GUARD);
+            OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+            get_bytes(&w, target, (MPI_Aint)offset, to, sizes[s]);
+            OK(MPI_Win_unlock(target, w.win));
+            int wrong = 0;
+            for (size_t i = 0; i < n; ++i)
+                wrong += to[i] != pattern(target, i + offset);
+            CHECK_THAT(wrong == 0, "%d of %zu bytes from rank %d are wrong", wrong, n, target);
+            for (size_t i = 0; i < GUARD; ++i)
+                CHECK_EQ(0xee, to[n + i]);
+        }
+    free(to);
+    window_close(&w);
+}
+
+/// Get after put to the same place in one epoch, separated by a flush.
+static void get_back_what_was_put(void) {
+    struct window w;
+    enum { BLOCK = 40000 };
+    if (!window_open(&w, (MPI_Aint)BLOCK * T.ranks, 1))
+        return;
+    unsigned char *from = malloc(BLOCK), *to = malloc(BLOCK);
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int s = 0; s < SIZES && sizes[s] <= BLOCK; ++s)
+        for (int target = 0; target < T.ranks; ++target) {
+            const MPI_Aint place = (MPI_Aint)BLOCK * T.rank;
+            fill(from, BLOCK, T.rank + s);
+            memset(to, 0, BLOCK);
+            put_bytes(&w, target, place, from, sizes[s]);
+            OK(MPI_Win_flush(target, w.win));
+            get_bytes(&w, target, place, to, sizes[s]);
+            OK(MPI_Win_flush_local(target, w.win));
+            CHECK_MEM(from, to, (size_t)sizes[s]);
+        }
+    OK(MPI_Win_unlock_all(w.win));
+    free(from);
+    free(to);
+    window_close(&w);
+}
+
+/// Very many small puts without a flush between them; every one must arrive.
+static void many_unflushed_puts(void) {
+    enum { PUTS = 20000 };
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)sizeof(int) * PUTS, sizeof(int)))
+        return;
+    int* values = malloc(PUTS * sizeof *values);
+    const int target = (T.rank + 1) % T.ranks, origin = (T.rank + T.ranks - 1) % T.ranks;
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+    for (int i = 0; i < PUTS; ++i) {
+        values[i] = i * 3 + T.rank;
+        OK(MPI_Put(&values[i], 1, MPI_INT, target, at(&w, target, PUTS - 1 - i), 1, MPI_INT,
+                   w.win));
+    }
+    OK(MPI_Win_unlock(target, w.win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    local_begin(&w);
+    for (int i = 0; i < PUTS; ++i)
+        CHECK_EQ(i * 3 + origin, ((int*)w.base)[PUTS - 1 - i]);
+    local_end_all(&w);
+    free(values);
+    window_close(&w);
+}
+
+static void many_unflushed_gets(void) {
+    enum { GETS = 20000 };
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)sizeof(int) * GETS, sizeof(int)))
+        return;
+    local_begin(&w);
+    for (int i = 0; i < GETS; ++i)
+        ((int*)w.base)[i] = i * 3 + T.rank;
+    local_end_all(&w);
+    int* values = calloc(GETS, sizeof *values);
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; i < GETS; ++i)
+        OK(MPI_Get(&values[i], 1, MPI_INT, i % T.ranks, at(&w, i % T.ranks, i), 1, MPI_INT, w.win));
+    OK(MPI_Win_flush_all(w.win));
+    for (int i = 0; i < GETS; ++i)
+        CHECK_EQ(i * 3 + i % T.ranks, values[i]);
+    OK(MPI_Win_unlock_all(w.win));
+    free(values);
+    window_close(&w);
+}
+
+/// Operations on MPI_PROC_NULL do nothing, at any displacement, in any passive epoch.
+static void proc_null(void) {
+    struct window w;
+    if (!window_open(&w, 64, 1))
+        return;
+    int value = 42;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, T.rank, 0, w.win));
+    OK(MPI_Put(&value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, w.win));
+    OK(MPI_Get(&value, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, w.win));
+    OK(MPI_Accumulate(&value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, MPI_SUM, w.win));
+    OK(MPI_Win_unlock(T.rank, w.win));
+    CHECK_EQ(42, value);
+    window_close(&w);
+}
+
+/// Each rank has its own displacement unit; displacements count in the target's.
+static void displacement_units_differ(void) {
+    struct window w;
+    const int unit = 1 << (T.rank % 4);
+    if (!window_open(&w, 1024, unit))
+        return;
+    for (int t = 0; t < T.ranks; ++t) {
+        const int64_t value = 1000 * t + T.rank;
+        int64_t back = -1;
+        const MPI_Aint index = 8 * (T.rank + 1) / w.unit[t];
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, t, 0, w.win));
+        OK(MPI_Put(&value, 1, MPI_INT64_T, t, at(&w, t, index), 1, MPI_INT64_T, w.win));
+        OK(MPI_Win_flush(t, w.win));
+        OK(MPI_Get(&back, 1, MPI_INT64_T, t, at(&w, t, index), 1, MPI_INT64_T, w.win));
+        OK(MPI_Win_unlock(t, w.win));
+        CHECK_EQ(value, back);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    local_begin(&w);
+    for (int o = 0; o < T.ranks; ++o)
+        CHECK_EQ(1000 * T.rank + o, ((int64_t*)w.base)[o + 1]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+/// One operation, one count of a small type: more than 2 GiB. The origin is one block, over and
+/// over (extent 0), so that only the target needs the memory.
+static void beyond_2_gib(void) {
+    enum { BLOCK = 1 << 20, BLOCKS = 2100 };
+    struct window w;
+    if (!window_open(&w, T.rank == T.ranks - 1 ? (MPI_Aint)BLOCK * BLOCKS : 0, 1))
+        return;
+    MPI_Datatype block, again;
+    MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
+    MPI_Type_commit(&block);
+    MPI_Type_create_resized(block, 0, 0, &again);
+    MPI_Type_commit(&again);
+    unsigned char* data = malloc(BLOCK);
+    fill(data, BLOCK, 3);
+    if (T.rank == 0) {
+        const int target = T.ranks - 1;
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+        OK(MPI_Put(data, BLOCKS, again, target, at(&w, target, 0), BLOCKS, block, w.win));
+        OK(MPI_Win_unlock(target, w.win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (w.bytes > 0) {
+        local_begin(&w);
+        for (int i = 0; i < BLOCKS; ++i)
+            CHECK_MEM(data, w.base + (size_t)i * BLOCK, BLOCK);
+        local_end(&w);
+    }
+    free(data);
+    MPI_Type_free(&block);
+    MPI_Type_free(&again);
+    window_close(&w);
+}
+
+static const struct test_case cases[] = {
+    {.name = "put_sizes", .run = put_sizes, .each = IN_ANY},
+    {.name = "get_sizes", .run = get_sizes, .each = IN_ANY},
+    {.name = "get_back_what_was_put", .run = get_back_what_was_put, .each = IN_ANY},
+    {.name = "many_unflushed_puts", .run = many_unflushed_puts, .each = IN_ANY},
+    {.name = "many_unflushed_gets", .run = many_unflushed_gets, .each = IN_ANY},
+    {.name = "proc_null", .run = proc_null, .each = IN_ANY},
+    {.name = "displacement_units_differ",
+     .run = displacement_units_differ,
+     .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
+    {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
+};
+
+int main(int argc, char** argv) {
+    return test_main(argc, argv, cases, sizeof cases / sizeof *cases, MPI_THREAD_SINGLE);
+}
