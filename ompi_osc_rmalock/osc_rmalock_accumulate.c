@@ -41,6 +41,17 @@ static rmalock_op_t op_of(const struct ompi_op_t *op)
     }
 }
 
+/* Open MPI checks this above us unless the user has switched its parameter checks off. */
+static bool op_is_defined(const struct ompi_op_t *op, rmalock_op_t core_op,
+                          const struct ompi_datatype_t *predefined)
+{
+    if (RMALOCK_OP_REPLACE == core_op || RMALOCK_OP_NO_OP == core_op) {
+        return true;
+    }
+    const int row = ompi_op_ddt_map[predefined->id];
+    return row >= 0 && NULL != op->o_func.intrinsic.fns[row];
+}
+
 static rmalock_kind_t kind_of(const struct ompi_datatype_t *predefined)
 {
     if (1 != predefined->super.nbElems) { /* a pair */
@@ -156,6 +167,9 @@ static int accumulate(const char *call, const void *origin_addr, int origin_coun
         return MPI_ERR_TYPE;
     }
     const rmalock_op_t core_op = op_of(op);
+    if (!op_is_defined(op, core_op, element)) {
+        return osc_rmalock_error(RMALOCK_ERR_OP);
+    }
     if (element == target_dt && (element == origin_dt || RMALOCK_OP_NO_OP == core_op) &&
         (NULL == result_dt || element == result_dt)) {
         bool done;

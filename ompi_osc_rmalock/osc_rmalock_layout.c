@@ -34,9 +34,13 @@ static size_t next_runs(void *state, struct iovec *runs, size_t max)
 static void set_span(rmalock_layout_t *layout, size_t count, const struct ompi_datatype_t *datatype)
 {
     ptrdiff_t lb, extent, true_lb, true_extent;
+    layout->low = layout->high = 0;
+    if (0 == layout->bytes) { /* an empty type's bounds mean nothing */
+        return;
+    }
     ompi_datatype_get_extent(datatype, &lb, &extent);
     ompi_datatype_get_true_extent(datatype, &true_lb, &true_extent);
-    const ptrdiff_t last = count > 0 ? (ptrdiff_t)(count - 1) * extent : 0;
+    const ptrdiff_t last = (ptrdiff_t)(count - 1) * extent;
     layout->low = true_lb + (last < 0 ? last : 0);
     layout->high = true_lb + true_extent + (last > 0 ? last : 0);
 }

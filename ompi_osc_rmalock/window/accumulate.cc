@@ -171,9 +171,9 @@ const Kernels* kernels_for(const rmalock_element_t& element) {
     return nullptr;
 }
 
-/// What CPU atomics can do; null: nothing.
-Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op, bool mapped) {
-    const Kernels* const kernels = mapped && op < kOps ? kernels_for(element) : nullptr;
+/// The kernel of an operation on a type; null: there is none.
+Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op) {
+    const Kernels* const kernels = op < kOps ? kernels_for(element) : nullptr;
     return kernels != nullptr ? (*kernels)[static_cast<std::size_t>(op)] : nullptr;
 }
 
@@ -250,7 +250,7 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
     const Status status = access(call, target, displacement, side.low, side.high, place);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
-    const Kernel kernel = kernel_for(what.element, what.op, part(target).mapped);
+    const Kernel kernel = part(target).mapped ? kernel_for(what.element, what.op) : nullptr;
     if (kernel == nullptr)
         return accumulate_locked(call, target, what, place);
 
@@ -293,7 +293,11 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
         std::memcpy(what.result, array.get(), bytes);
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
-    if (what.op == RMALOCK_OP_REPLACE)
+    // Our own code wherever there is any, so that an element behaves alike on every path: Open MPI's
+    // vectorised sums of 8- and 16-bit integers saturate where others wrap.
+    if (const Kernel kernel = kernel_for(what.element, what.op))
+        kernel(array.get(), static_cast<const std::byte*>(what.operand), nullptr, what.count);
+    else if (what.op == RMALOCK_OP_REPLACE)
         std::memcpy(array.get(), what.operand, bytes);
     else
         what.combine(what.host_arg, what.operand, array.get(), what.count);
@@ -303,7 +307,7 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
 Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
                                 rmalock_element_t element, rmalock_op_t op, const void* operand,
                                 void* result, std::size_t count, bool& done) {
-    const Kernel kernel = kernel_for(element, op, part(target).mapped);
+    const Kernel kernel = part(target).mapped ? kernel_for(element, op) : nullptr;
     done = false;
     if (kernel == nullptr)
         return RMALOCK_OK;
