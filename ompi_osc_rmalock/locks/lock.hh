@@ -16,6 +16,7 @@ using fabric::Word;
 /// who keeps it as long as it holds the lock.
 struct Hold {
     Value opaque = 0;
+    bool in_room = false; ///< for the gate (all_gate.hh): this exclusive is counted in its room
 };
 
 /// A reader-writer lock per target. Any number of targets may be held and awaited at once; one

@@ -494,9 +494,6 @@ static int accumulate_with(const struct window* w, MPI_Datatype type, MPI_Op op)
     return code;
 }
 
-static int sum_of_bytes(const struct window* w) {
-    return accumulate_with(w, MPI_BYTE, MPI_SUM);
-}
 static int and_of_doubles(const struct window* w) {
     return accumulate_with(w, MPI_DOUBLE, MPI_BAND);
 }
@@ -628,7 +625,6 @@ static const struct row {
     SYNC(test_without_post, 1),
     SYNC(free_in_lock, 1),
     SYNC(free_in_lock_all, 1),
-    {"sum_of_bytes", sum_of_bytes, MPI_ERR_OP, IN_ANY, 1},
     {"and_of_doubles", and_of_doubles, MPI_ERR_OP, IN_ANY, 1},
     {"maxloc_of_ints", maxloc_of_ints, MPI_ERR_OP, IN_ANY, 1},
     {"operation_of_ones_own", operation_of_ones_own, MPI_ERR_OP, IN_ANY, 1},

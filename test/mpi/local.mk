@@ -3,18 +3,18 @@
 # They are compiled with MPI's own wrappers, which configure found (MPICC, MPICXX): the compiler of the
 # rest of the build knows nothing of MPI.
 
-MPI_TEST_C = locks put_get datatypes accumulate atomics requests active flavors comms \
+mpi_test_names = locks put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads target_busy
-MPI_TEST_PROGRAMS = $(MPI_TEST_C:%=test/mpi/%)
-MPI_TEST_CFLAGS = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
-MPI_TEST_HEADERS = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h
+mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
+mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
+mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h
 
-EXTRA_DIST += test/mpi/run test/mpi/known_failures $(MPI_TEST_HEADERS) \
-	$(MPI_TEST_C:%=test/mpi/%.c)
+EXTRA_DIST += test/mpi/run test/mpi/known_failures $(mpi_test_includes) \
+	$(mpi_test_names:%=test/mpi/%.c)
 
-check_DATA += $(MPI_TEST_PROGRAMS)
-CLEANFILES += $(MPI_TEST_PROGRAMS)
+check_DATA += $(mpi_test_binaries)
+CLEANFILES += $(mpi_test_binaries)
 
-$(MPI_TEST_PROGRAMS): test/mpi/%: test/mpi/%.c $(MPI_TEST_HEADERS)
+$(mpi_test_binaries): test/mpi/%: test/mpi/%.c $(mpi_test_includes)
 	@$(MKDIR_P) test/mpi
-	$(AM_V_CC)$(MPICC) $(MPI_TEST_CFLAGS) -I$(srcdir)/test/mpi -o $@ $< -pthread
+	$(AM_V_CC)$(MPICC) $(mpi_test_cflags) -I$(srcdir)/test/mpi -o $@ $< -pthread

@@ -1,0 +1,12 @@
+## What is installed beside the component, and what a user runs from a clone.
+
+rmalockdatadir = $(datadir)/rmalock
+rmalockdata_DATA = contrib/rmalock.env
+CLEANFILES += contrib/rmalock.env
+
+contrib/rmalock.env: contrib/rmalock.env.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) contrib && \
+	sed -e 's|@componentdir[@]|$(componentdir)|g' $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
+
+EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
+	contrib/depends contrib/steps.sh contrib/tally

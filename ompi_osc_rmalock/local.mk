@@ -1,0 +1,59 @@
+## The component: a C++20 core that knows no MPI, and the C11 boundary to Open MPI around it.
+
+core_cppflags = -I$(srcdir)/ompi_osc_rmalock
+
+noinst_LTLIBRARIES += librmalock_core.la
+librmalock_core_la_CPPFLAGS = $(core_cppflags)
+librmalock_core_la_SOURCES = \
+	ompi_osc_rmalock/fabric/concept.hh \
+	ompi_osc_rmalock/fabric/cpu.hh \
+	ompi_osc_rmalock/fabric/layout.hh \
+	ompi_osc_rmalock/fabric/waiter.hh \
+	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/direct_passive.hh \
+	ompi_osc_rmalock/locks/lock.hh \
+	ompi_osc_rmalock/locks/registry.cc \
+	ompi_osc_rmalock/locks/registry.hh \
+	ompi_osc_rmalock/params.cc \
+	ompi_osc_rmalock/params.def \
+	ompi_osc_rmalock/rmalock_api.h \
+	ompi_osc_rmalock/window/access.cc \
+	ompi_osc_rmalock/window/access.hh \
+	ompi_osc_rmalock/window/accumulate.cc \
+	ompi_osc_rmalock/window/active.cc \
+	ompi_osc_rmalock/window/api.cc \
+	ompi_osc_rmalock/window/epoch.cc \
+	ompi_osc_rmalock/window/epoch.hh \
+	ompi_osc_rmalock/window/held.hh \
+	ompi_osc_rmalock/window/host.cc \
+	ompi_osc_rmalock/window/host.hh \
+	ompi_osc_rmalock/window/memory.cc \
+	ompi_osc_rmalock/window/memory.hh \
+	ompi_osc_rmalock/window/passive.cc \
+	ompi_osc_rmalock/window/regions.cc \
+	ompi_osc_rmalock/window/regions.hh \
+	ompi_osc_rmalock/window/segment.cc \
+	ompi_osc_rmalock/window/segment.hh \
+	ompi_osc_rmalock/window/stream.hh \
+	ompi_osc_rmalock/window/window.cc \
+	ompi_osc_rmalock/window/window.hh
+
+component_LTLIBRARIES = mca_osc_rmalock.la
+mca_osc_rmalock_la_CPPFLAGS = $(core_cppflags) -isystem $(srcdir)/ompi_osc_rmalock/compat \
+	$(OMPI_CPPFLAGS) $(HWLOC_CFLAGS) $(RMALOCK_VERSION_FLAGS)
+mca_osc_rmalock_la_SOURCES = \
+	ompi_osc_rmalock/compat/ompi/mpi/fortran/base/fint_2_int.h \
+	ompi_osc_rmalock/osc_rmalock.h \
+	ompi_osc_rmalock/osc_rmalock_accumulate.c \
+	ompi_osc_rmalock/osc_rmalock_compat.h \
+	ompi_osc_rmalock/osc_rmalock_component.c \
+	ompi_osc_rmalock/osc_rmalock_data.c \
+	ompi_osc_rmalock/osc_rmalock_layout.c \
+	ompi_osc_rmalock/osc_rmalock_module.c
+## The core's objects are C++, so the C++ compiler links; the libraries of Open MPI are named because a
+## libmpi that was dlopen'ed (mpi4py) offers no symbols to others.
+nodist_EXTRA_mca_osc_rmalock_la_SOURCES = cxx_links.cc
+mca_osc_rmalock_la_LIBADD = librmalock_core.la $(OMPI_LIBS) $(HWLOC_LIBS)
+mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs
+
+EXTRA_DIST += ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md

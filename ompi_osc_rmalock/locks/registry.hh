@@ -1,0 +1,44 @@
+// Which lock a window uses: the only place where an algorithm is chosen and dispatched to.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "fabric/cpu.hh"
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+/// The fabric of the plugin's windows.
+using WindowFabric = fabric::CpuFabric;
+
+/// The lock of one window, all targets.
+class WindowLock {
+  public:
+    virtual ~WindowLock() = default;
+    /// `holding`: this process holds a lock already, of this or any other window (locks/all_gate.hh).
+    virtual Hold acquire(Rank target, bool exclusive, bool holding) = 0;
+    virtual void release(Rank target, bool exclusive, Hold hold) = 0;
+    virtual void acquire_all() = 0;
+    virtual void release_all() = 0;
+};
+
+/// What `auto` looks at.
+struct WindowTraits {
+    Rank ranks = 0;
+    bool one_node = true;
+};
+
+struct Choice {
+    const char* name;   ///< as in the parameter `lock`
+    const char* reason; ///< for people
+};
+
+/// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
+Choice choose(std::string_view wanted, const WindowTraits& traits);
+
+/// Makes the lock that choose() named. Its words (WindowSlots::lock, gate) are zero, or held by
+/// processes that made the same lock. `fabric` outlives it.
+std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric);
+
+} // namespace rmalock::locks

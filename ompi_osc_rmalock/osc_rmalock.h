@@ -1,0 +1,145 @@
+/*
+ * What the boundary files share: the component, and the module of one window.
+ */
+#ifndef OSC_RMALOCK_H
+#define OSC_RMALOCK_H
+
+#include "osc_rmalock_compat.h"
+
+#include "rmalock_api.h"
+
+/* An info value that somebody would write by hand fits. */
+#define OSC_RMALOCK_INFO_SIZE 256
+
+typedef struct osc_rmalock_component {
+    ompi_osc_base_component_t super;
+    rmalock_params_t params;
+    bool params_good; /* checked when the component was initialised */
+} osc_rmalock_component_t;
+
+/* What Open MPI looks up by name; everything else stays inside. */
+extern __attribute__((visibility("default"))) osc_rmalock_component_t mca_osc_rmalock_component;
+
+/* The module of one window. */
+typedef struct osc_rmalock_module {
+    ompi_osc_base_module_t super; /* first: Open MPI holds a pointer to it */
+    rmalock_window_t *window;
+    struct ompi_communicator_t *comm; /* a duplicate of the window's */
+} osc_rmalock_module_t;
+
+static inline rmalock_window_t *osc_rmalock_window(struct ompi_win_t *win)
+{
+    return ((osc_rmalock_module_t *) win->w_osc_module)->window;
+}
+
+/* The functions of a module, without a window. */
+extern const ompi_osc_base_module_t osc_rmalock_module_template;
+
+/* The value that an MPI call returns for a failed call of the core. */
+int osc_rmalock_error_code(rmalock_status_t status);
+
+/* The same for any result. */
+static inline int osc_rmalock_error(rmalock_status_t status)
+{
+    return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
+}
+
+/* `comm` as the core sees it. It refers to `comm`, which outlives it. */
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t *comm);
+
+/* osc_rmalock_data.c */
+int osc_rmalock_put(const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                    int target, ptrdiff_t target_disp, int target_count,
+                    struct ompi_datatype_t *target_dt, struct ompi_win_t *win);
+int osc_rmalock_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                    int target, ptrdiff_t target_disp, int target_count,
+                    struct ompi_datatype_t *target_dt, struct ompi_win_t *win);
+int osc_rmalock_rput(const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                     int target, ptrdiff_t target_disp, int target_count,
+                     struct ompi_datatype_t *target_dt, struct ompi_win_t *win,
+                     struct ompi_request_t **request);
+int osc_rmalock_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                     int target, ptrdiff_t target_disp, int target_count,
+                     struct ompi_datatype_t *target_dt, struct ompi_win_t *win,
+                     struct ompi_request_t **request);
+
+/* osc_rmalock_accumulate.c */
+int osc_rmalock_accumulate(const void *origin_addr, int origin_count,
+                           struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                           int target_count, struct ompi_datatype_t *target_dt,
+                           struct ompi_op_t *op, struct ompi_win_t *win);
+int osc_rmalock_get_accumulate(const void *origin_addr, int origin_count,
+                               struct ompi_datatype_t *origin_dt, void *result_addr,
+                               int result_count, struct ompi_datatype_t *result_dt, int target,
+                               ptrdiff_t target_disp, int target_count,
+                               struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
+                               struct ompi_win_t *win);
+int osc_rmalock_raccumulate(const void *origin_addr, int origin_count,
+                            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                            int target_count, struct ompi_datatype_t *target_dt,
+                            struct ompi_op_t *op, struct ompi_win_t *win,
+                            struct ompi_request_t **request);
+int osc_rmalock_rget_accumulate(const void *origin_addr, int origin_count,
+                                struct ompi_datatype_t *origin_dt, void *result_addr,
+                                int result_count, struct ompi_datatype_t *result_dt, int target,
+                                ptrdiff_t target_disp, int target_count,
+                                struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
+                                struct ompi_win_t *win, struct ompi_request_t **request);
+int osc_rmalock_fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
+                             int target, ptrdiff_t target_disp, struct ompi_op_t *op,
+                             struct ompi_win_t *win);
+int osc_rmalock_compare_and_swap(const void *origin_addr, const void *compare_addr,
+                                 void *result_addr, struct ompi_datatype_t *dt, int target,
+                                 ptrdiff_t target_disp, struct ompi_win_t *win);
+
+/* osc_rmalock_layout.c: datatypes as the core sees them. */
+
+/* A layout with the room it needs when it is not contiguous. */
+typedef struct osc_rmalock_side {
+    rmalock_layout_t layout;
+    uintptr_t base;
+    size_t count;
+    const struct ompi_datatype_t *datatype;
+    opal_convertor_t convertor;
+    bool prepared; /* the convertor is in use */
+    bool done;     /* and has handed out everything */
+} osc_rmalock_side_t;
+
+/* Describes `count` elements of `datatype` at `base`; on the target's side base is 0. */
+void osc_rmalock_side_open(osc_rmalock_side_t *side, const void *base, size_t count,
+                           const struct ompi_datatype_t *datatype);
+void osc_rmalock_side_close(osc_rmalock_side_t *side);
+
+/* A transfer that is one contiguous range on both sides. */
+typedef struct osc_rmalock_range {
+    ptrdiff_t origin_offset, target_offset; /* of its first byte from the address, the displacement */
+    size_t bytes;
+} osc_rmalock_range_t;
+
+/* Whether `count` elements are one range without gaps; *offset is that of its first byte. */
+static inline bool osc_rmalock_is_range(const struct ompi_datatype_t *datatype, int count,
+                                        ptrdiff_t *offset)
+{
+    *offset = datatype->super.true_lb;
+    return 0 != opal_datatype_is_contiguous_memory_layout(&datatype->super, count);
+}
+
+static inline bool osc_rmalock_range(const struct ompi_datatype_t *origin_dt, int origin_count,
+                                     const struct ompi_datatype_t *target_dt, int target_count,
+                                     osc_rmalock_range_t *range)
+{
+    range->bytes = origin_dt->super.size * (size_t) origin_count;
+    return osc_rmalock_is_range(origin_dt, origin_count, &range->origin_offset) &&
+           osc_rmalock_is_range(target_dt, target_count, &range->target_offset);
+}
+
+/* One request for all operations that are complete when their call returns. */
+static inline int osc_rmalock_complete_request(int rc, struct ompi_request_t **request)
+{
+    if (OMPI_SUCCESS == rc) {
+        *request = &ompi_request_empty;
+    }
+    return rc;
+}
+
+#endif /* OSC_RMALOCK_H */

@@ -1,0 +1,98 @@
+/*
+ * What differs between the Open MPI series that rmalock builds for (4.1, 5.0), and nothing else. The
+ * other boundary files include Open MPI through this one and call what it defines.
+ *
+ * The one-sided framework's interface itself (component 2.0.0, module 3.0.0) is the same in both.
+ */
+#ifndef OSC_RMALOCK_COMPAT_H
+#define OSC_RMALOCK_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/group/group.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/osc/base/base.h"
+#include "ompi/mca/osc/osc.h"
+#include "ompi/op/op.h"
+#include "ompi/request/request.h"
+#include "ompi/win/win.h"
+#include "opal/datatype/opal_convertor.h"
+#include "opal/datatype/opal_datatype_internal.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/mca/hwloc/base/base.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/info.h"
+#include "opal/util/info_subscriber.h"
+#include "opal/util/output.h"
+#include "opal/util/proc.h"
+
+#if OMPI_MAJOR_VERSION < 4 || (OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION < 1) ||               \
+    OMPI_MAJOR_VERSION > 5
+#error "rmalock knows Open MPI 4.1 and 5.0"
+#endif
+
+/* Copies the value of an info key; false: the key is not set. Longer values are cut. */
+static inline bool osc_rmalock_info_get(struct opal_info_t *info, const char *key, char *value,
+                                        int size)
+{
+    int found = 0;
+    if (NULL == info) {
+        return false;
+    }
+#if OMPI_MAJOR_VERSION >= 5
+    opal_cstring_t *text = NULL;
+    if (OPAL_SUCCESS != opal_info_get(info, key, &text, &found) || !found) {
+        return false;
+    }
+    snprintf(value, (size_t) size, "%s", text->string);
+    OBJ_RELEASE(text);
+    return true;
+#else
+    return OPAL_SUCCESS == opal_info_get(info, key, size - 1, value, &found) && found;
+#endif
+}
+
+#if OMPI_MAJOR_VERSION >= 5
+typedef const char *osc_rmalock_info_text_t;
+#else
+typedef char *osc_rmalock_info_text_t;
+#endif
+
+/* The subscriber of an info key that keeps the value it was given at window creation. */
+static inline osc_rmalock_info_text_t osc_rmalock_info_keep(opal_infosubscriber_t *object,
+                                                            osc_rmalock_info_text_t key,
+                                                            osc_rmalock_info_text_t value)
+{
+    (void) object;
+    (void) key;
+    return value;
+}
+
+/* Makes MPI_Win_get_info show `key` with `value`. */
+static inline void osc_rmalock_info_show(struct ompi_win_t *win, const char *key, const char *value)
+{
+    opal_infosubscribe_subscribe(&win->super, (osc_rmalock_info_text_t) key,
+                                 (osc_rmalock_info_text_t) value, osc_rmalock_info_keep);
+}
+
+/* Hardware threads this node offers, 0 if unknown. */
+static inline int osc_rmalock_usable_cpus(void)
+{
+    if (OPAL_SUCCESS != opal_hwloc_base_get_topology()) {
+        return 0;
+    }
+    return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
+}
+
+/* Ranks of this job on this node. */
+static inline int osc_rmalock_local_ranks(void)
+{
+    return (int) opal_process_info.num_local_peers + 1;
+}
+
+#endif /* OSC_RMALOCK_COMPAT_H */

@@ -1,0 +1,326 @@
+/*
+ * The component: registers its parameters, says which windows it serves, and creates them.
+ */
+#include "osc_rmalock.h"
+
+#include <stdlib.h>
+
+#include "ompi/runtime/mpiruntime.h"
+
+static int component_register(void);
+static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
+static int component_finalize(void);
+static int component_query(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
+                           struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor);
+static int component_select(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
+                            struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor,
+                            int *model);
+
+osc_rmalock_component_t mca_osc_rmalock_component = {
+    .super = {.osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rmalock",
+                              MCA_BASE_MAKE_VERSION(component, RMALOCK_MAJOR, RMALOCK_MINOR,
+                                                    RMALOCK_RELEASE),
+                              .mca_register_component_params = component_register},
+              .osc_data = {MCA_BASE_METADATA_PARAM_NONE},
+              .osc_init = component_init,
+              .osc_query = component_query,
+              .osc_select = component_select,
+              .osc_finalize = component_finalize},
+};
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static void register_param(const char *name, const char *help, const char *allowed,
+                           mca_base_var_type_t type, void *storage)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", help, *allowed ? " (" : "", allowed, *allowed ? ")" : "");
+    (void) mca_base_component_var_register(&mca_osc_rmalock_component.super.osc_version, name, text,
+                                           type, NULL, 0, 0, OPAL_INFO_LVL_3,
+                                           MCA_BASE_VAR_SCOPE_GROUP, storage);
+}
+
+static int component_register(void)
+{
+    rmalock_params_t *params = &mca_osc_rmalock_component.params;
+#define RMALOCK_PARAM_INT(name, def, low, high, scope, help)                                       \
+    params->name = def;                                                                            \
+    register_param(#name, help, #low " to " #high, MCA_BASE_VAR_TYPE_INT, &params->name);
+#define RMALOCK_PARAM_BOOL(name, def, scope, help)                                                 \
+    params->name = def;                                                                            \
+    register_param(#name, help, "", MCA_BASE_VAR_TYPE_BOOL, &params->name);
+#define RMALOCK_PARAM_CHOICE(name, def, allowed, scope, help)                                      \
+    params->name = def;                                                                            \
+    register_param(#name, help, allowed, MCA_BASE_VAR_TYPE_STRING, &params->name);
+#define RMALOCK_PARAM_TEXT(name, def, scope, help)                                                 \
+    params->name = def;                                                                            \
+    register_param(#name, help, "", MCA_BASE_VAR_TYPE_STRING, &params->name);
+#include "params.def"
+#undef RMALOCK_PARAM_INT
+#undef RMALOCK_PARAM_BOOL
+#undef RMALOCK_PARAM_CHOICE
+#undef RMALOCK_PARAM_TEXT
+    return OMPI_SUCCESS;
+}
+
+/* ---- life of the component ------------------------------------------------------------------- */
+
+static void run_progress(void)
+{
+    (void) opal_progress();
+}
+
+static void report(int level, const char *message)
+{
+    opal_output(0, "osc/rmalock: %s%s", 0 == level ? "error: " : "", message);
+}
+
+static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    osc_rmalock_component_t *component = &mca_osc_rmalock_component;
+    const rmalock_host_t host = {.progress = run_progress,
+                                 .report = report,
+                                 .verbosity = component->params.verbose,
+                                 .threads = enable_mpi_threads};
+    char why[256];
+    (void) enable_progress_threads;
+    rmalock_init(&host);
+    component->params_good =
+        RMALOCK_OK == rmalock_params_check(&component->params, why, sizeof why);
+    if (!component->params_good) {
+        report(0, why);
+    }
+    /* Stay loaded even so: queries are collective, and other ranks may have good parameters. */
+    return OMPI_SUCCESS;
+}
+
+static int component_finalize(void)
+{
+    return OMPI_SUCCESS;
+}
+
+/* ---- which windows --------------------------------------------------------------------------- */
+
+/* What the processes of a communicator agree on: the least of their votes. */
+typedef enum {
+    VOTE_REFUSE, /* an error: no component is to create this window behind the user's back */
+    VOTE_DECLINE,
+    VOTE_SERVE
+} vote_t;
+
+typedef struct {
+    struct opal_info_t *info;
+    rmalock_params_t *params;
+    char (*values)[OSC_RMALOCK_INFO_SIZE]; /* the texts that *params refers to */
+    int used;
+    bool good;
+    char why[256];
+} info_reader_t;
+
+/* Keeps as many info values as there are window parameters. */
+#define MAX_WINDOW_KEYS 32
+
+static void read_info_key(const char *name, void *arg)
+{
+    info_reader_t *reader = (info_reader_t *) arg;
+    char key[MPI_MAX_INFO_KEY];
+    snprintf(key, sizeof key, "rmalock_%s", name);
+    if (!reader->good || MAX_WINDOW_KEYS == reader->used) {
+        return;
+    }
+    char *value = reader->values[reader->used];
+    if (osc_rmalock_info_get(reader->info, key, value, OSC_RMALOCK_INFO_SIZE)) {
+        ++reader->used;
+        reader->good = RMALOCK_OK == rmalock_params_set(reader->params, name, value, reader->why,
+                                                        sizeof reader->why);
+    }
+}
+
+/* The parameters of one window: the component's, and over them the info's. */
+static bool window_params(struct opal_info_t *info, rmalock_params_t *params,
+                          char (*values)[OSC_RMALOCK_INFO_SIZE], char *why, size_t why_size)
+{
+    info_reader_t reader = {.info = info, .params = params, .values = values, .good = true};
+    *params = mca_osc_rmalock_component.params;
+    rmalock_params_each_window_key(read_info_key, &reader);
+    if (!reader.good) {
+        snprintf(why, why_size, "%s", reader.why);
+    }
+    return reader.good;
+}
+
+static const char *flavor_name(int flavor)
+{
+    switch (flavor) {
+    case MPI_WIN_FLAVOR_CREATE:
+        return "create";
+    case MPI_WIN_FLAVOR_ALLOCATE:
+        return "allocate";
+    case MPI_WIN_FLAVOR_SHARED:
+        return "allocate_shared";
+    default:
+        return "create_dynamic";
+    }
+}
+
+/* This process's vote. Everything that may differ between processes is in it; what query does before
+ * it (probing peers) all processes do alike. */
+static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, bool peers_reachable,
+                   char *why, size_t why_size)
+{
+    rmalock_params_t params;
+    char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
+    if (!mca_osc_rmalock_component.params_good) {
+        snprintf(why, why_size, "its parameters are wrong");
+        return VOTE_DECLINE;
+    }
+    if (!window_params(info, &params, values, why, why_size)) {
+        return VOTE_REFUSE;
+    }
+    if (!params.enable) {
+        snprintf(why, why_size, "disabled by parameter or info key 'enable'");
+    } else if (ompi_group_have_remote_peers(comm->c_local_group)) {
+        snprintf(why, why_size, "the communicator spans several hosts");
+    } else if (!peers_reachable) {
+        snprintf(why, why_size,
+                 "this process may not read its peers' memory (process_vm_readv), which windows of "
+                 "MPI_Win_create and MPI_Win_create_dynamic need");
+    } else {
+        return VOTE_SERVE;
+    }
+    return VOTE_DECLINE;
+}
+
+/* Windows on memory that the processes do not map. */
+static bool needs_peer_memory(int flavor)
+{
+    return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
+}
+
+static vote_t agree(struct ompi_communicator_t *comm, vote_t mine)
+{
+    int in = (int) mine, out = VOTE_DECLINE;
+    if (1 == ompi_comm_size(comm)) {
+        return mine;
+    }
+    const int rc = comm->c_coll->coll_allreduce(&in, &out, 1, MPI_INT, MPI_MIN, comm,
+                                                comm->c_coll->coll_allreduce_module);
+    return OMPI_SUCCESS == rc ? (vote_t) out : VOTE_DECLINE;
+}
+
+static int component_query(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
+                           struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor)
+{
+    const rmalock_comm_t core_comm = osc_rmalock_comm(comm);
+    bool peers_reachable = true;
+    char why[256] = "another process declined";
+    (void) win;
+    (void) base;
+    (void) size;
+    (void) disp_unit;
+
+    if (needs_peer_memory(flavor) &&
+        RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
+        return -1;
+    }
+    const vote_t mine = vote(comm, info, peers_reachable, why, sizeof why);
+    const vote_t all = agree(comm, mine);
+    if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {
+        char text[384];
+        snprintf(text, sizeof text, "window of MPI_Win_%s on %d ranks, rank %d: %s: %s",
+                 flavor_name(flavor), core_comm.size, core_comm.rank,
+                 VOTE_REFUSE == mine ? "refused" : "declined", why);
+        if (VOTE_REFUSE == mine) {
+            report(0, text);
+        } else if (mca_osc_rmalock_component.params.verbose >= 1) {
+            report(1, text);
+        }
+    }
+    /* A refusal is carried out in select. */
+    return VOTE_DECLINE == all ? -1 : mca_osc_rmalock_component.params.priority;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static rmalock_flavor_t core_flavor(int flavor)
+{
+    switch (flavor) {
+    case MPI_WIN_FLAVOR_CREATE:
+        return RMALOCK_FLAVOR_CREATE;
+    case MPI_WIN_FLAVOR_SHARED:
+        return RMALOCK_FLAVOR_SHARED;
+    case MPI_WIN_FLAVOR_DYNAMIC:
+        return RMALOCK_FLAVOR_DYNAMIC;
+    default:
+        return RMALOCK_FLAVOR_ALLOCATE;
+    }
+}
+
+static bool info_says(struct opal_info_t *info, const char *key)
+{
+    char value[OSC_RMALOCK_INFO_SIZE];
+    return osc_rmalock_info_get(info, key, value, sizeof value) && 0 == strcmp(value, "true");
+}
+
+static bool oversubscribed(void)
+{
+    const int cpus = osc_rmalock_usable_cpus();
+    return cpus > 0 && osc_rmalock_local_ranks() > cpus;
+}
+
+/* Shows through MPI_Win_get_info what was chosen. */
+static void show_choices(struct ompi_win_t *win, const rmalock_window_t *window)
+{
+    const char *reason;
+    osc_rmalock_info_show(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
+    osc_rmalock_info_show(win, "rmalock_lock_reason", reason);
+}
+
+static int component_select(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
+                            struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor,
+                            int *model)
+{
+    char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
+    rmalock_params_t params;
+    const bool good = window_params(info, &params, values, why, sizeof why);
+    if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE)) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    osc_rmalock_module_t *module = (osc_rmalock_module_t *) calloc(1, sizeof *module);
+    if (NULL == module) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    int rc = ompi_comm_dup(comm, &module->comm);
+    if (OMPI_SUCCESS != rc) {
+        free(module);
+        return rc;
+    }
+    snprintf(label, sizeof label, "%s-%d", flavor_name(flavor), (int) module->comm->c_contextid);
+    const rmalock_spec_t spec = {
+        .name = win->w_name,
+        .label = label,
+        .flavor = core_flavor(flavor),
+        .base = MPI_WIN_FLAVOR_CREATE == flavor ? *base : NULL,
+        .size = size,
+        .disp_unit = disp_unit,
+        .noncontiguous = info_says(info, "alloc_shared_noncontig"),
+        .oversubscribed = oversubscribed(),
+        .comm = osc_rmalock_comm(module->comm),
+        .params = params,
+    };
+    void *memory;
+    rc = osc_rmalock_error(rmalock_window_create(&spec, &module->window, &memory));
+    if (OMPI_SUCCESS != rc) {
+        ompi_comm_free(&module->comm);
+        free(module);
+        return rc;
+    }
+    if (NULL != base) { /* NULL for dynamic windows */
+        *base = memory;
+    }
+    module->super = osc_rmalock_module_template;
+    win->w_osc_module = &module->super;
+    *model = MPI_WIN_UNIFIED;
+    show_choices(win, module->window);
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,271 @@
+/*
+ * The boundary between the Open MPI component (C11, osc_rmalock_*.c) and rmalock's core (C++20).
+ *
+ * Neither Open MPI's nor C++ types cross it, so the core does not depend on an Open MPI version and
+ * no exception leaves it. Every function is called by a process for itself; those marked collective
+ * are called by all processes of the window's communicator.
+ */
+#ifndef RMALOCK_API_H
+#define RMALOCK_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* What a call returns. A failed call has been reported once through rmalock_host_t.report, has
+ * changed nothing, and leaves the window usable. */
+typedef enum rmalock_status {
+    RMALOCK_OK = 0,
+    RMALOCK_ERR_SYNC,      /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
+    RMALOCK_ERR_RANGE,     /* MPI_ERR_RMA_RANGE: outside the target's window */
+    RMALOCK_ERR_RANK,      /* MPI_ERR_RANK */
+    RMALOCK_ERR_ARG,       /* MPI_ERR_ARG: a parameter, an info value or an address */
+    RMALOCK_ERR_OP,        /* MPI_ERR_OP: the operation is not defined for the type */
+    RMALOCK_ERR_TYPE,      /* MPI_ERR_TYPE: no single predefined element type */
+    RMALOCK_ERR_COUNT,     /* MPI_ERR_COUNT: more elements than can be handled at a time */
+    RMALOCK_ERR_ATTACH,    /* MPI_ERR_RMA_ATTACH */
+    RMALOCK_ERR_FLAVOR,    /* MPI_ERR_RMA_FLAVOR */
+    RMALOCK_ERR_NO_MEM,    /* MPI_ERR_NO_MEM */
+    RMALOCK_ERR_COMM,      /* a collective call of the window's communicator failed */
+    RMALOCK_ERR_INTERN     /* MPI_ERR_INTERN */
+} rmalock_status_t;
+
+/* ---- parameters (params.def) ------------------------------------------------------------------ */
+
+typedef struct rmalock_params {
+#define RMALOCK_PARAM_INT(name, def, low, high, scope, help) int name;
+#define RMALOCK_PARAM_BOOL(name, def, scope, help) bool name;
+#define RMALOCK_PARAM_CHOICE(name, def, allowed, scope, help) const char *name;
+#define RMALOCK_PARAM_TEXT(name, def, scope, help) const char *name;
+#include "params.def"
+#undef RMALOCK_PARAM_INT
+#undef RMALOCK_PARAM_BOOL
+#undef RMALOCK_PARAM_CHOICE
+#undef RMALOCK_PARAM_TEXT
+} rmalock_params_t;
+
+/* Checks every value. On RMALOCK_ERR_ARG `why` names the parameter, the value and what is allowed. */
+rmalock_status_t rmalock_params_check(const rmalock_params_t *params, char *why, size_t why_size);
+
+/* Calls visit for the name of every parameter that a window's info can set. */
+void rmalock_params_each_window_key(void (*visit)(const char *name, void *arg), void *arg);
+
+/* Sets one of those from the value of its info key. Of a choice or a text the pointer is kept: `value`
+ * outlives *params. Errors as above, and *params is unchanged. */
+rmalock_status_t rmalock_params_set(rmalock_params_t *params, const char *name, const char *value,
+                                    char *why, size_t why_size);
+
+/* ---- the host: what the core needs from MPI ---------------------------------------------------- */
+
+typedef struct rmalock_host {
+    void (*progress)(void);                          /* runs MPI's communication; may be NULL */
+    void (*report)(int level, const char *message);  /* 0: an error; 1..3: verbose levels */
+    int verbosity;                                   /* messages of a higher level are not formatted */
+    bool threads;                                    /* MPI_THREAD_MULTIPLE */
+} rmalock_host_t;
+
+/* Called once, before any window exists. The struct is copied. */
+void rmalock_init(const rmalock_host_t *host);
+
+/* A communicator. Functions return 0 or a host error code; all but free are collective. */
+typedef struct rmalock_comm {
+    void *handle;
+    int rank;
+    int size;
+    int (*barrier)(void *handle);
+    int (*allgather)(void *handle, const void *mine, void *all, size_t bytes);
+    int (*broadcast)(void *handle, void *data, size_t bytes, int root);
+} rmalock_comm_t;
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+typedef enum rmalock_flavor {
+    RMALOCK_FLAVOR_CREATE,   /* the caller's memory */
+    RMALOCK_FLAVOR_ALLOCATE, /* memory of ours, mapped by every process of the node */
+    RMALOCK_FLAVOR_SHARED,   /* the same, and one contiguous range of addresses over all ranks */
+    RMALOCK_FLAVOR_DYNAMIC   /* attached and detached by the program; displacements are addresses */
+} rmalock_flavor_t;
+
+typedef struct rmalock_spec {
+    const char *name;  /* the program's name for it; read whenever a message needs it */
+    const char *label; /* how messages call it while the program has given no name; copied */
+    rmalock_flavor_t flavor;
+    void *base; /* CREATE only */
+    size_t size;
+    int disp_unit;
+    bool noncontiguous;  /* SHARED: each rank's part may start on a page of its own */
+    bool oversubscribed; /* more ranks than cores on this node */
+    rmalock_comm_t comm;
+    rmalock_params_t params;
+} rmalock_spec_t;
+
+typedef struct rmalock_window rmalock_window_t;
+
+/* Collective. Whether each process may read and write the memory of every other one
+ * (process_vm_readv, process_vm_writev), which CREATE and DYNAMIC windows need. The answer is the
+ * caller's own; the caller agrees with the others. */
+rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t *comm, bool *reachable);
+
+/* Collective. On success *base is the calling process's part of the window. */
+rmalock_status_t rmalock_window_create(const rmalock_spec_t *spec, rmalock_window_t **window,
+                                       void **base);
+/* Collective, with barrier semantics. RMALOCK_ERR_SYNC, and nothing freed, inside an epoch. */
+rmalock_status_t rmalock_window_free(rmalock_window_t *window);
+
+/* SHARED. rank < 0 stands for the lowest rank whose size is not 0. */
+rmalock_status_t rmalock_window_shared_query(rmalock_window_t *window, int rank, size_t *size,
+                                             int *disp_unit, void **base);
+
+/* DYNAMIC; local calls. RMALOCK_ERR_ATTACH: part of the memory is attached already; no attached memory
+ * begins at `base`. */
+rmalock_status_t rmalock_window_attach(rmalock_window_t *window, void *base, size_t size);
+rmalock_status_t rmalock_window_detach(rmalock_window_t *window, const void *base);
+
+/* The name of the lock algorithm of the window, and why it was chosen. Static text. */
+const char *rmalock_window_lock_name(const rmalock_window_t *window, const char **reason);
+
+/* ---- passive target --------------------------------------------------------------------------- */
+
+rmalock_status_t rmalock_lock(rmalock_window_t *window, bool exclusive, int target, bool nocheck);
+rmalock_status_t rmalock_unlock(rmalock_window_t *window, int target);
+rmalock_status_t rmalock_lock_all(rmalock_window_t *window, bool nocheck);
+rmalock_status_t rmalock_unlock_all(rmalock_window_t *window);
+
+/* Which MPI call asked for a flush; messages name it. The _all forms take no target. */
+typedef enum rmalock_flush_kind {
+    RMALOCK_FLUSH,
+    RMALOCK_FLUSH_LOCAL,
+    RMALOCK_FLUSH_ALL,
+    RMALOCK_FLUSH_LOCAL_ALL
+} rmalock_flush_kind_t;
+rmalock_status_t rmalock_flush(rmalock_window_t *window, rmalock_flush_kind_t kind, int target);
+rmalock_status_t rmalock_sync(rmalock_window_t *window);
+
+/* ---- active target ---------------------------------------------------------------------------- */
+
+/* Collective. nosucceed: MPI_MODE_NOSUCCEED, the fence starts no epoch. */
+rmalock_status_t rmalock_fence(rmalock_window_t *window, bool nosucceed);
+/* Groups are given as ranks of the window. */
+rmalock_status_t rmalock_start(rmalock_window_t *window, const int *group, int count, bool nocheck);
+rmalock_status_t rmalock_complete(rmalock_window_t *window);
+rmalock_status_t rmalock_post(rmalock_window_t *window, const int *group, int count, bool nocheck);
+rmalock_status_t rmalock_wait(rmalock_window_t *window);
+rmalock_status_t rmalock_test(rmalock_window_t *window, bool *done);
+
+/* ---- data ------------------------------------------------------------------------------------- */
+
+/*
+ * The bytes one side of a transfer touches, in type-map order. On the origin's side addresses are
+ * addresses; on the target's side they are byte offsets from displacement 0 of the call.
+ * A contiguous layout is [base, base + bytes). Any other hands out its segments through `next`:
+ * at most `max` of them, 0 at the end; `rewind` starts over.
+ */
+typedef struct rmalock_layout {
+    bool contiguous;
+    uintptr_t base;
+    size_t bytes; /* in total */
+    /* Target side: the lowest and one past the highest offset touched, for the range check. */
+    ptrdiff_t low, high;
+    void *state;
+    size_t (*next)(void *state, struct iovec *segments, size_t max);
+    void (*rewind)(void *state);
+} rmalock_layout_t;
+
+/* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
+ * displacement. Otherwise as below. */
+rmalock_status_t rmalock_put_plain(rmalock_window_t *window, const char *call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, const void *origin,
+                                   size_t bytes);
+rmalock_status_t rmalock_get_plain(rmalock_window_t *window, const char *call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, void *origin,
+                                   size_t bytes);
+
+/* Put and get, whatever MPI call they come from; `call` is its name for messages. Both are complete
+ * at the target on return (all processes of the window are on one node). The displacement is in
+ * units of the target's displacement unit. */
+rmalock_status_t rmalock_put(rmalock_window_t *window, const char *call, int target,
+                             ptrdiff_t displacement, const rmalock_layout_t *origin_side,
+                             const rmalock_layout_t *target_side);
+rmalock_status_t rmalock_get(rmalock_window_t *window, const char *call, int target,
+                             ptrdiff_t displacement, const rmalock_layout_t *origin_side,
+                             const rmalock_layout_t *target_side);
+
+typedef enum rmalock_op {
+    RMALOCK_OP_SUM,
+    RMALOCK_OP_PROD,
+    RMALOCK_OP_MAX,
+    RMALOCK_OP_MIN,
+    RMALOCK_OP_LAND,
+    RMALOCK_OP_LOR,
+    RMALOCK_OP_LXOR,
+    RMALOCK_OP_BAND,
+    RMALOCK_OP_BOR,
+    RMALOCK_OP_BXOR,
+    RMALOCK_OP_REPLACE,
+    RMALOCK_OP_NO_OP,
+    RMALOCK_OP_OTHER /* MPI_MINLOC, MPI_MAXLOC: only the host knows how */
+} rmalock_op_t;
+
+typedef enum rmalock_kind {
+    RMALOCK_KIND_SIGNED,
+    RMALOCK_KIND_UNSIGNED,
+    RMALOCK_KIND_REAL,    /* float, double */
+    RMALOCK_KIND_COMPLEX, /* of floats */
+    RMALOCK_KIND_BOOL,
+    RMALOCK_KIND_OTHER /* wider types, pairs: only the host knows how */
+} rmalock_kind_t;
+
+/* The predefined type that all elements of an accumulate have. */
+typedef struct rmalock_element {
+    rmalock_kind_t kind;
+    uint32_t size;   /* bytes of data */
+    uint32_t extent; /* distance of neighbours in an array */
+} rmalock_element_t;
+
+/*
+ * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are plain arrays of `count`
+ * elements; operand is NULL for NO_OP, result where nothing is fetched. When the core cannot apply
+ * the operation with CPU atomics it copies elements into an array (native_layout describes such an
+ * array at `array` to the copy), has the host combine (array[i] = operand[i] op array[i]), and
+ * copies back, all under the target's accumulate lock.
+ */
+typedef struct rmalock_combination {
+    const void *operand;
+    void *result;
+    size_t count;
+    rmalock_element_t element;
+    rmalock_op_t op;
+    const rmalock_layout_t *target_side;
+    void *host_arg;
+    void (*combine)(void *host_arg, const void *operand, void *array, size_t count);
+    void (*native_layout)(void *host_arg, void *array, rmalock_layout_t *layout);
+    void (*native_layout_done)(void *host_arg);
+} rmalock_combination_t;
+
+rmalock_status_t rmalock_accumulate(rmalock_window_t *window, const char *call, int target,
+                                    ptrdiff_t displacement, const rmalock_combination_t *what);
+
+/* The same for `count` neighbouring elements at the displacement, if CPU atomics can do it. *done
+ * says whether; if not, nothing has happened and the call above does it. */
+rmalock_status_t rmalock_accumulate_plain(rmalock_window_t *window, const char *call, int target,
+                                          ptrdiff_t displacement, rmalock_element_t element,
+                                          rmalock_op_t op, const void *operand, void *result,
+                                          size_t count, bool *done);
+
+/* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
+rmalock_status_t rmalock_compare_and_swap(rmalock_window_t *window, int target,
+                                          ptrdiff_t displacement, size_t size, const void *compare,
+                                          const void *desired, void *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMALOCK_API_H */

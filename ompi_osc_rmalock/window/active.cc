@@ -1,0 +1,120 @@
+// Active target: fence, and post/start/complete/wait.
+//
+// A post sets a bit at each origin that says who posted; a complete adds one to a counter at each
+// target. Both are verbs of the fabric, so neither side sends messages.
+#include <algorithm>
+
+#include "fabric/layout.hh"
+#include "window/window.hh"
+
+namespace rmalock::window {
+namespace {
+
+using fabric::Slot;
+using fabric::Value;
+using fabric::Word;
+using Slots = fabric::WindowSlots;
+
+Word post_word(Rank origin, Rank poster) {
+    return {origin, Slots::post_bits + static_cast<Slot>(poster) / 64};
+}
+constexpr Value post_bit(Rank poster) { return Value{1} << (poster % 64); }
+
+} // namespace
+
+Status Window::fence(bool nosucceed) {
+    {
+        const Guard guard(*this);
+        const Event event = nosucceed ? Event::fence_last : Event::fence;
+        if (const Status status = advance(event, "MPI_Win_fence"); status != RMALOCK_OK)
+            return status;
+    }
+    fabric_.flush_all();
+    return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+}
+
+Status Window::start(const int* group, int count, bool nocheck) {
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::start, "MPI_Win_start"); status != RMALOCK_OK)
+            return status;
+        targets_.assign(group, group + count);
+        access_group_.assign(static_cast<std::size_t>(comm_.size), false);
+        for (const Rank target : targets_)
+            access_group_[static_cast<std::size_t>(target)] = true;
+    }
+    if (nocheck) // the program promises that every post went before, and they set no bits
+        return RMALOCK_OK;
+    for (const Rank target : targets_) {
+        const Word word = post_word(rank(), target);
+        const Value bit = post_bit(target);
+        fabric_.await(word, [bit](Value posts) { return (posts & bit) != 0; });
+        // Taken back at once: the target posts to this rank again only after this epoch's complete.
+        fabric_.fetch_add(word, Value{0} - bit);
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::complete() {
+    std::vector<Rank> targets;
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::complete, "MPI_Win_complete"); status != RMALOCK_OK)
+            return status;
+        targets.swap(targets_);
+    }
+    for (const Rank target : targets) {
+        fabric_.add({target, Slots::completions}, 1);
+        fabric_.wake(target);
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::post(const int* group, int count, bool nocheck) {
+    {
+        const Guard guard(*this);
+        if (exposed_)
+            return fail(RMALOCK_ERR_SYNC, "MPI_Win_post", -1, "an exposure epoch is open");
+        exposed_ = true;
+        origins_ = static_cast<std::size_t>(count);
+    }
+    // The owner's stores before the post are visible to whoever sees the bit: a posted verb releases.
+    for (int i = 0; i < count && !nocheck; ++i) {
+        fabric_.add(post_word(group[i], rank()), post_bit(rank()));
+        fabric_.wake(group[i]);
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::wait() {
+    std::size_t origins = 0;
+    {
+        const Guard guard(*this);
+        if (!exposed_)
+            return fail(RMALOCK_ERR_SYNC, "MPI_Win_wait", -1, "no exposure epoch is open");
+        origins = origins_;
+    }
+    const Word word{rank(), Slots::completions};
+    fabric_.await(word, [origins](Value completions) { return completions >= origins; });
+    fabric_.fetch_add(word, Value{0} - origins);
+    const Guard guard(*this);
+    exposed_ = false;
+    return RMALOCK_OK;
+}
+
+Status Window::test(bool& done) {
+    const Guard guard(*this);
+    if (!exposed_)
+        return fail(RMALOCK_ERR_SYNC, "MPI_Win_test", -1, "no exposure epoch is open");
+    const Word word{rank(), Slots::completions};
+    done = fabric_.get(word) >= origins_;
+    if (done) {
+        fabric_.fetch_add(word, Value{0} - origins_);
+        exposed_ = false;
+    } else if (fabric_.waiter().progress != nullptr) {
+        fabric_.waiter().progress(); // a program that only tests must get its messages as well
+    }
+    return RMALOCK_OK;
+}
+
+} // namespace rmalock::window

@@ -1,0 +1,182 @@
+// rmalock_api.h over class Window. No exception leaves a function of this file.
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "window/host.hh"
+#include "window/window.hh"
+
+using rmalock::window::Direction;
+using rmalock::window::Status;
+using rmalock::window::Window;
+
+/// What the C side holds.
+struct rmalock_window {
+    std::unique_ptr<Window> window;
+};
+
+namespace {
+
+/// Runs `body`; what it throws becomes a status.
+template <class Body>
+Status guarded(Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        return RMALOCK_ERR_NO_MEM;
+    } catch (const std::exception& error) {
+        rmalock::window::report(0, "%s", error.what());
+        return RMALOCK_ERR_INTERN;
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+void rmalock_init(const rmalock_host_t* host) { rmalock::window::set_host(*host); }
+
+Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
+    return guarded([&] {
+        auto created = std::make_unique<rmalock_window>();
+        const Status status = Window::create(*spec, created->window);
+        if (status != RMALOCK_OK)
+            return status;
+        *base = created->window->base();
+        *window = created.release();
+        return RMALOCK_OK;
+    });
+}
+
+Status rmalock_window_free(rmalock_window_t* window) {
+    return guarded([&] {
+        const Status status = window->window->free();
+        if (status == RMALOCK_OK)
+            delete window;
+        return status;
+    });
+}
+
+Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size, int* disp_unit,
+                                   void** base) {
+    return guarded([&] { return window->window->shared_query(rank, *size, *disp_unit, *base); });
+}
+
+Status rmalock_window_attach(rmalock_window_t* window, void* base, size_t size) {
+    return guarded([&] { return window->window->attach(base, size); });
+}
+
+Status rmalock_window_detach(rmalock_window_t* window, const void* base) {
+    return guarded([&] { return window->window->detach(base); });
+}
+
+const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason) {
+    *reason = window->window->choice().reason;
+    return window->window->choice().name;
+}
+
+Status rmalock_lock(rmalock_window_t* window, bool exclusive, int target, bool nocheck) {
+    return guarded([&] { return window->window->lock(exclusive, target, nocheck); });
+}
+
+Status rmalock_unlock(rmalock_window_t* window, int target) {
+    return guarded([&] { return window->window->unlock(target); });
+}
+
+Status rmalock_lock_all(rmalock_window_t* window, bool nocheck) {
+    return guarded([&] { return window->window->lock_all(nocheck); });
+}
+
+Status rmalock_unlock_all(rmalock_window_t* window) {
+    return guarded([&] { return window->window->unlock_all(); });
+}
+
+Status rmalock_flush(rmalock_window_t* window, rmalock_flush_kind_t kind, int target) {
+    return guarded([&] { return window->window->flush(kind, target); });
+}
+
+Status rmalock_sync(rmalock_window_t* window) {
+    return guarded([&] { return window->window->sync(); });
+}
+
+Status rmalock_fence(rmalock_window_t* window, bool nosucceed) {
+    return guarded([&] { return window->window->fence(nosucceed); });
+}
+
+Status rmalock_start(rmalock_window_t* window, const int* group, int count, bool nocheck) {
+    return guarded([&] { return window->window->start(group, count, nocheck); });
+}
+
+Status rmalock_complete(rmalock_window_t* window) {
+    return guarded([&] { return window->window->complete(); });
+}
+
+Status rmalock_post(rmalock_window_t* window, const int* group, int count, bool nocheck) {
+    return guarded([&] { return window->window->post(group, count, nocheck); });
+}
+
+Status rmalock_wait(rmalock_window_t* window) {
+    return guarded([&] { return window->window->wait(); });
+}
+
+Status rmalock_test(rmalock_window_t* window, bool* done) {
+    return guarded([&] { return window->window->test(*done); });
+}
+
+Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
+                         ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
+                         size_t bytes) {
+    return guarded([&] {
+        return window->window->transfer_plain(Direction::put, call, target, displacement, offset,
+                                              const_cast<void*>(origin), bytes);
+    });
+}
+
+Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
+                         ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes) {
+    return guarded([&] {
+        return window->window->transfer_plain(Direction::get, call, target, displacement, offset,
+                                              origin, bytes);
+    });
+}
+
+Status rmalock_put(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
+                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side) {
+    return guarded([&] {
+        return window->window->transfer(Direction::put, call, target, displacement, *origin_side,
+                                        *target_side);
+    });
+}
+
+Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
+                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side) {
+    return guarded([&] {
+        return window->window->transfer(Direction::get, call, target, displacement, *origin_side,
+                                        *target_side);
+    });
+}
+
+Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
+                          ptrdiff_t displacement, const rmalock_combination_t* what) {
+    return guarded([&] { return window->window->accumulate(call, target, displacement, *what); });
+}
+
+Status rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
+                                ptrdiff_t displacement, rmalock_element_t element, rmalock_op_t op,
+                                const void* operand, void* result, size_t count, bool* done) {
+    return guarded([&] {
+        return window->window->accumulate_plain(call, target, displacement, element, op, operand,
+                                                result, count, *done);
+    });
+}
+
+Status rmalock_compare_and_swap(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                                size_t size, const void* compare, const void* desired,
+                                void* result) {
+    return guarded([&] {
+        return window->window->compare_and_swap(target, displacement, size, compare, desired,
+                                                result);
+    });
+}
+
+} // extern "C"

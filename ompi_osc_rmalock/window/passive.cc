@@ -1,0 +1,104 @@
+// Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
+#include "window/host.hh"
+#include "window/window.hh"
+
+namespace rmalock::window {
+
+Status Window::lock(bool exclusive, Rank target, bool nocheck) {
+    static constexpr char kCall[] = "MPI_Win_lock";
+    {
+        const Guard guard(*this);
+        if (held_.find(target) != nullptr)
+            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has locked it already");
+        if (const Status status = advance(Event::lock, kCall, target); status != RMALOCK_OK)
+            return status;
+        // From here on a second lock of the same target is an error, even by another thread while
+        // this one still waits.
+        held_.insert({.target = target, .exclusive = exclusive, .nocheck = nocheck, .hold = {}});
+    }
+    locks::Hold hold;
+    if (!nocheck)
+        hold = lock_->acquire(target, exclusive, process_holds_any());
+    count_process_hold(+1);
+    const Guard guard(*this);
+    held_.find(target)->hold = hold;
+    return RMALOCK_OK;
+}
+
+Status Window::unlock(Rank target) {
+    static constexpr char kCall[] = "MPI_Win_unlock";
+    HeldLock mine;
+    {
+        const Guard guard(*this);
+        const HeldLock* const found = held_.find(target);
+        if (found == nullptr)
+            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has not locked it");
+        mine = *found;
+        const Event event = held_.size() == 1 ? Event::unlock_last : Event::unlock;
+        if (const Status status = advance(event, kCall, target); status != RMALOCK_OK)
+            return status;
+        held_.erase(target);
+    }
+    // Puts and accumulates are complete when their call returns; the release below is a release in
+    // the memory model's sense as well, so the next holder sees them.
+    if (!mine.nocheck)
+        lock_->release(target, mine.exclusive, mine.hold);
+    count_process_hold(-1);
+    return RMALOCK_OK;
+}
+
+Status Window::lock_all(bool nocheck) {
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::lock_all, "MPI_Win_lock_all"); status != RMALOCK_OK)
+            return status;
+        all_nocheck_ = nocheck;
+    }
+    if (!nocheck)
+        lock_->acquire_all();
+    count_process_hold(+1);
+    return RMALOCK_OK;
+}
+
+Status Window::unlock_all() {
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::unlock_all, "MPI_Win_unlock_all");
+            status != RMALOCK_OK)
+            return status;
+    }
+    if (!all_nocheck_)
+        lock_->release_all();
+    count_process_hold(-1);
+    return RMALOCK_OK;
+}
+
+Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
+    static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
+                                             "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
+    const char* const call = kCalls[kind];
+    const bool one = kind == RMALOCK_FLUSH || kind == RMALOCK_FLUSH_LOCAL;
+    // Open MPI does not check the rank of a flush.
+    if (one && (target < 0 || target >= comm_.size))
+        return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,
+                    comm_.size);
+    if (epoch_.load(std::memory_order_relaxed) != Epoch::locked_all) {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::flush, call, one ? target : -1);
+            status != RMALOCK_OK)
+            return status;
+        if (one && held_.find(target) == nullptr)
+            return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
+    }
+    // Nothing is outstanding: every operation on the node is complete when its call returns. What is
+    // left is that later loads of this process see what others did before.
+    fabric::full_fence();
+    return RMALOCK_OK;
+}
+
+Status Window::sync() {
+    fabric::full_fence();
+    return RMALOCK_OK;
+}
+
+} // namespace rmalock::window

@@ -1,0 +1,191 @@
+#include "window/window.hh"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "fabric/layout.hh"
+#include "window/host.hh"
+
+namespace rmalock::window {
+
+/// Where everything lies in a window's segment:
+///   parts (one line per rank) | published regions (the same; DYNAMIC only) |
+///   state (lock words …, per rank) | memory of rank 0 | of rank 1 | …
+/// Every process computes the same from what all have contributed.
+class Plan {
+  public:
+    /// What a process contributes.
+    struct Share {
+        std::uint64_t address, size;
+        std::int32_t disp_unit, pid;
+    };
+
+    Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
+        : rank_(spec.comm.rank), shares_(std::move(shares)), offsets_(shares_.size()) {
+        const std::size_t ranks = shares_.size();
+        regions_ = ranks * sizeof(Part);
+        dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
+        state_ = regions_ + (dynamic_ ? ranks * sizeof(PublishedRegions) : 0);
+        stride_ = fabric::bytes_of(fabric::WindowSlots::count(static_cast<Rank>(ranks)));
+        memory_ = whole_pages(state_ + ranks * stride_);
+        mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
+        // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
+        // 12.2.3) unless the program said that they need not.
+        const bool packed = spec.flavor == RMALOCK_FLAVOR_SHARED && !spec.noncontiguous;
+        std::size_t at = memory_;
+        for (std::size_t r = 0; mapped_ && r < ranks; ++r) {
+            offsets_[r] = at;
+            at += packed ? shares_[r].size : whole_pages(shares_[r].size);
+        }
+        bytes_ = whole_pages(std::max(at, memory_));
+    }
+
+    std::size_t bytes() const { return bytes_; }
+    std::size_t state_bytes() const { return stride_; }
+
+    /// The pages this process reserves: its own memory, and rank 0 the parts and the state as well.
+    /// Packed neighbours may share a page; both then reserve it.
+    Range mine() const {
+        const std::size_t begin = rank_ == 0 ? 0 : mapped_ ? offset(rank_) : 0;
+        const std::size_t end = mapped_ ? offset(rank_) + share(rank_).size : memory_;
+        return {begin, rank_ == 0 ? std::max(end, memory_) : mapped_ ? end - begin : 0};
+    }
+
+    fabric::WordSpace words(std::byte* base) const {
+        return {base + state_, stride_, static_cast<Rank>(shares_.size())};
+    }
+
+    PublishedRegions* published_regions(std::byte* base) const {
+        return dynamic_ ? reinterpret_cast<PublishedRegions*>(base + regions_) : nullptr;
+    }
+
+    Part my_part() const {
+        const Share& mine = share(rank_);
+        if (dynamic_) // the whole address space; what of it is attached, the regions say
+            return {0, PTRDIFF_MAX, 1, mine.pid, false};
+        const std::uint64_t address = mapped_ ? offset(rank_) : mine.address;
+        return {address, mine.size, mine.disp_unit, mine.pid, mapped_};
+    }
+
+  private:
+    const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
+    std::size_t offset(Rank r) const { return offsets_[static_cast<std::size_t>(r)]; }
+
+    Rank rank_;
+    std::vector<Share> shares_;
+    std::vector<std::size_t> offsets_;
+    std::size_t regions_ = 0, state_ = 0, stride_ = 0, memory_ = 0, bytes_ = 0;
+    bool mapped_ = false, dynamic_ = false;
+};
+
+namespace {
+
+fabric::Waiter waiter_for(const rmalock_spec_t& spec) {
+    const std::string_view yield = spec.params.yield;
+    return {.progress = host().progress,
+            .spins = static_cast<unsigned>(spec.params.spin),
+            .yield = yield == "always" || (yield == "auto" && spec.oversubscribed)};
+}
+
+} // namespace
+
+Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
+    : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm), threads_(host().threads),
+      segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
+      published_regions_(plan.published_regions(segment_.base())),
+      fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),
+      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size, .one_node = true})),
+      lock_(locks::make(choice_, fabric_)),
+      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
+    parts_[rank()] = plan.my_part();
+    if (published_regions_ != nullptr)
+        attached_regions_ = std::make_unique<AttachedRegions>(published_regions_[rank()]);
+}
+
+Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
+    const rmalock_comm_t& comm = spec.comm;
+    const Plan::Share mine{reinterpret_cast<std::uint64_t>(spec.base), spec.size, spec.disp_unit,
+                           getpid()};
+    std::vector<Plan::Share> shares(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
+        return RMALOCK_ERR_COMM;
+    const Plan plan(spec, std::move(shares));
+
+    Segment segment;
+    const Status status =
+        Segment::create(comm, spec.params.shm_dir, plan.bytes(), plan.mine(), segment);
+    if (status != RMALOCK_OK)
+        return status;
+    window.reset(new Window(spec, std::move(segment), plan));
+    // Everybody's part is written before anybody reads it, and before the window is used.
+    if (comm.barrier(comm.handle) != 0)
+        return RMALOCK_ERR_COMM;
+    if (comm.rank == 0) {
+        report(1, "window '%s' selected: lock %s (%s), %d ranks on one node%s",
+               window->name(), window->choice_.name, window->choice_.reason, comm.size,
+               window->fabric_.waiter().yield ? ", waits yield the core" : "");
+        report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs",
+               window->name(), plan.bytes(), plan.state_bytes());
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::free() {
+    if (exposed_)
+        return fail(RMALOCK_ERR_SYNC, "MPI_Win_free", -1, "an exposure epoch is open");
+    if (const Status status = advance(Event::free, "MPI_Win_free"); status != RMALOCK_OK)
+        return status;
+    // No process unmaps while another one may still be in an operation on its memory.
+    fabric_.flush_all();
+    return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+}
+
+void* Window::base() const {
+    const Part& mine = part(rank());
+    return mine.mapped ? segment_.base() + mine.address : reinterpret_cast<void*>(mine.address);
+}
+
+Status Window::shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const {
+    if (flavor_ != RMALOCK_FLAVOR_SHARED)
+        return fail(RMALOCK_ERR_FLAVOR, "MPI_Win_shared_query", -1,
+                    "not a window of MPI_Win_allocate_shared");
+    // MPI_PROC_NULL: the lowest rank that has memory.
+    for (Rank r = 0; rank < 0 && r < comm_.size; ++r)
+        if (part(r).size != 0)
+            rank = r;
+    const Part none{};
+    const Part& found = rank < 0 ? none : part(rank);
+    size = found.size;
+    disp_unit = found.disp_unit;
+    base = rank < 0 ? nullptr : segment_.base() + found.address;
+    return RMALOCK_OK;
+}
+
+Status Window::fail(Status status, const char* call, Rank target, const char* format, ...) const {
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    char to[32] = "";
+    if (target >= 0)
+        std::snprintf(to, sizeof to, " to rank %d", target);
+    report(0, "window '%s', rank %d, %s%s: %s", name(), rank(), call, to, what);
+    return status;
+}
+
+Status Window::advance(Event event, const char* call, Rank target) {
+    const Epoch epoch = epoch_.load(std::memory_order_relaxed);
+    const std::optional<Epoch> next = transition(epoch, event);
+    if (!next)
+        return fail(RMALOCK_ERR_SYNC, call, target, "%s", describe(epoch));
+    epoch_.store(*next, std::memory_order_relaxed);
+    return RMALOCK_OK;
+}
+
+} // namespace rmalock::window

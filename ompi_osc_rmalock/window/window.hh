@@ -1,0 +1,164 @@
+// One MPI window in one process: its memory, its epochs, its lock.
+//
+// passive.cc: lock … flush; active.cc: fence and post/start/complete/wait; access.cc: put and get;
+// accumulate.cc: the accumulate family; window.cc: creation and the checks all of them share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fabric/cpu.hh"
+#include "locks/direct_passive.hh"
+#include "locks/registry.hh"
+#include "rmalock_api.h"
+#include "window/epoch.hh"
+#include "window/held.hh"
+#include "window/memory.hh"
+#include "window/regions.hh"
+#include "window/segment.hh"
+
+namespace rmalock::window {
+
+using Status = rmalock_status_t;
+
+class Window {
+  public:
+    /// Collective. All processes get a window, or none does.
+    static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
+    Status free();
+
+    void* base() const;
+    Status shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const;
+    Status attach(void* base, std::size_t size);
+    Status detach(const void* base);
+    const locks::Choice& choice() const { return choice_; }
+
+    Status lock(bool exclusive, Rank target, bool nocheck);
+    Status unlock(Rank target);
+    Status lock_all(bool nocheck);
+    Status unlock_all();
+    Status flush(rmalock_flush_kind_t kind, Rank target);
+    Status sync();
+
+    Status fence(bool nosucceed);
+    Status start(const int* group, int count, bool nocheck);
+    Status complete();
+    Status post(const int* group, int count, bool nocheck);
+    Status wait();
+    Status test(bool& done);
+
+    Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side);
+    /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
+    Status transfer_plain(Direction direction, const char* call, Rank target,
+                          std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                          std::size_t bytes);
+    Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
+                      const rmalock_combination_t& what);
+    Status accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
+                            rmalock_element_t element, rmalock_op_t op, const void* operand,
+                            void* result, std::size_t count, bool& done);
+    Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                            const void* compare, const void* desired, void* result);
+
+  private:
+    friend class Plan;
+    using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
+
+    /// Locks the epoch state where several threads may call. Never held while waiting.
+    class Guard {
+      public:
+        explicit Guard(const Window& window) : mutex_(window.threads_ ? &window.mutex_ : nullptr) {
+            if (mutex_ != nullptr)
+                mutex_->lock();
+        }
+        ~Guard() {
+            if (mutex_ != nullptr)
+                mutex_->unlock();
+        }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+
+      private:
+        std::mutex* mutex_;
+    };
+
+    /// Holds the target's accumulate lock for a scope.
+    class AccumulateGuard {
+      public:
+        AccumulateGuard(AccumulateLock& lock, Rank target)
+            : lock_(lock), target_(target), hold_(lock.acquire_exclusive(target)) {}
+        ~AccumulateGuard() { lock_.release_exclusive(target_, hold_); }
+        AccumulateGuard(const AccumulateGuard&) = delete;
+        AccumulateGuard& operator=(const AccumulateGuard&) = delete;
+
+      private:
+        AccumulateLock& lock_;
+        Rank target_;
+        locks::Hold hold_;
+    };
+
+    Window(const rmalock_spec_t& spec, Segment segment, const class Plan& plan);
+
+    /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
+    __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
+                                                      const char* format, ...) const;
+    /// Moves the epoch on, or fails. The caller holds a Guard.
+    Status advance(Event event, const char* call, Rank target = -1);
+
+    /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
+    /// be), and where the displacement is. The call touches the bytes [low, high) from there, or those
+    /// of `side`, if given; it fails if they reach outside the target's memory.
+    Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                  std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
+    Status check_epoch(const char* call, Rank target);
+    Status check_epoch_in_full(const char* call, Rank target);
+    bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                Place& place) const;
+    /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from it, are
+    /// attached at the target.
+    bool attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                  const rmalock_layout_t* side);
+    Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                        std::ptrdiff_t low, std::ptrdiff_t high) const;
+    /// A copy that reports what failed.
+    Status move(Direction direction, const char* call, Rank target,
+                const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                const Place& place) const;
+    Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                             const Place& place);
+
+    const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
+    Rank rank() const { return comm_.rank; }
+    const Part& part(Rank rank) const { return parts_[rank]; }
+
+    const char* const name_; ///< the program's, may be empty and may change
+    const std::string label_;
+    const rmalock_flavor_t flavor_;
+    const rmalock_comm_t comm_;
+    const bool threads_;
+
+    Segment segment_;
+    Part* const parts_; ///< in the segment, one per rank
+    PublishedRegions* const published_regions_; ///< DYNAMIC: in the segment, one per rank
+    locks::WindowFabric fabric_;
+    const locks::Choice choice_;
+    const std::unique_ptr<locks::WindowLock> lock_;
+    AccumulateLock accumulate_lock_;
+
+    mutable std::mutex mutex_; ///< see Guard; protects what follows
+    std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
+    HeldLocks held_;
+    bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
+    std::vector<bool> access_group_; ///< started: by rank
+    std::vector<Rank> targets_;      ///< started: the same, as a list
+    std::unique_ptr<AttachedRegions> attached_regions_; ///< DYNAMIC: this process's
+    RegionCache region_cache_;                          ///< DYNAMIC: of the other processes
+    bool exposed_ = false;           ///< between post and wait
+    std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
+};
+
+} // namespace rmalock::window

@@ -1,0 +1,146 @@
+/* What every benchmark case sees: the ranks' roles, one fresh window, timed repetition, and the
+ * three things a case can end with: results, "cannot", "wrong". The catalogue is in rma_bench.c. */
+#ifndef RMALOCK_PERF_BENCH_H
+#define RMALOCK_PERF_BENCH_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rank 0 measures against rank 1; further ranks wait in MPI_Barrier unless the case gives them a
+ * part. They belong to the window all the same, because lock_all and fence depend on its size. */
+enum { ORIGIN = 0, TARGET = 1 };
+
+enum { OPERATIONS_MAX = 32 };
+
+struct bench;
+
+struct bench_case {
+    const char* name;
+    void (*run)(struct bench*);
+    const char* source;     /* paper and section, or section of the MPI standard */
+    const char* parameters; /* what is swept, for --list */
+    const char* metric;     /* what is reported, for --list */
+    const char* flavors;    /* run for these flavors unless --flavor says otherwise */
+    int min_ranks;
+    int iterations;      /* samples per result unless --iters says otherwise */
+    size_t window_bytes; /* per rank; grown if --size needs more */
+    int operations;      /* of --size in one epoch, at most; 0 where the size is fixed */
+};
+
+/* Transfers of one passive epoch. */
+struct transfer {
+    bool put; /* else get */
+    size_t size;
+    int operations;
+};
+
+struct bench {
+    MPI_Comm comm; /* errors are fatal except at window creation, which a component may decline */
+    int rank, ranks;
+    const struct bench_case* row;
+    const char* flavor;
+    int iterations;
+    long size_wanted; /* --size, or -1 for the row's own sweep */
+    double busy_seconds;
+
+    MPI_Win window; /* errors are fatal: the message names the call that failed */
+    size_t bytes;
+    unsigned char* memory; /* this rank's part of the window */
+    unsigned char* local;  /* origin buffer of the same size */
+
+    int64_t done;  /* operations so far, by which verification knows what to expect */
+    bool mismatch; /* a value that came back to this rank was wrong */
+    struct transfer transfer;
+    MPI_Group peer; /* the other side of a PSCW epoch */
+    bool any_wrong; /* some case computed wrong values: exit status 1 */
+};
+
+/* --- sampling.c: repetition and order statistics -----------------------------------------------
+ */
+
+struct samples {
+    double* values; /* in order of measurement until samples_summary() sorts them */
+    int count;
+    int64_t batch; /* operations timed together as one sample */
+};
+
+struct summary {
+    double median, p10, p90;
+    int kept; /* samples left after the first tenth was discarded */
+};
+
+double now_ns(void);
+struct samples samples_new(int count);
+void samples_free(struct samples* samples);
+struct summary samples_summary(struct samples* samples);
+
+/* Repeats an operation n times on the calling rank. */
+typedef void (*repeat_fn)(struct bench*, int64_t n);
+
+/* Time per operation in ns, at the origin alone. One sample is a batch long enough that reading
+ * the clock does not show; finding that length is the warm-up. */
+struct samples sample_origin(struct bench* bench, repeat_fn repeat);
+/* The same for operations in which every rank takes part; valid on the origin. */
+struct samples sample_together(struct bench* bench, repeat_fn repeat);
+
+/* Computation that touches no memory and calls nothing: n dependent steps. */
+void compute(int64_t steps);
+/* Steps that take about this long when nothing disturbs them. */
+int64_t compute_steps_for(double nanoseconds);
+
+/* --- report.c: JSON lines and verdicts, written by rank 0 --------------------------------------
+ */
+
+void report_run(const struct bench* bench);
+/* params and extra are JSON members such as "\"size\":8", or "". Consumes the samples. */
+void report_result(const struct bench* bench, const char* params, const char* metric,
+                   const char* unit, struct samples* samples, const char* extra);
+void report_cannot(const struct bench* bench, const char* reason);
+void report_end(const struct bench* bench, double seconds);
+/* Collective: true if the values were right on every rank. Otherwise `what` is reported as wrong
+ * and the program will exit with status 1; the caller must then not report its times. */
+bool verified(struct bench* bench, bool right, const char* what);
+
+/* --- transfer.c: passive epochs that move data, and their verification -------------------------
+ */
+
+/* lock exclusive, the epoch's operations, computation, unlock. */
+void transfer_epoch(struct bench* bench, int64_t compute_steps);
+/* Collective: fill and clear the buffers so that transfer_verify() cannot succeed by accident. */
+void transfer_prepare(struct bench* bench, unsigned seed);
+/* Collective: do the transfer once more with fresh data and compare every byte. */
+bool transfer_verify(struct bench* bench, unsigned seed);
+/* Whether the bytes last fetched are those that transfer_prepare(seed) left at the target. */
+bool transfer_fetched(const struct bench* bench, unsigned seed);
+/* The sizes to run: --size alone, or the given defaults. Returns how many. */
+int transfer_sizes(const struct bench* bench, const size_t* defaults, int count, size_t* sizes);
+
+/* --- the cases ----------------------------------------------------------------------------------
+ */
+
+/* cases_sync.c */
+void run_lock_excl(struct bench* bench);
+void run_lock_shared(struct bench* bench);
+void run_lock_all(struct bench* bench);
+void run_put8_flush(struct bench* bench);
+void run_get8_flush(struct bench* bench);
+void run_fetch_and_op_flush(struct bench* bench);
+void run_compare_and_swap_flush(struct bench* bench);
+void run_accumulate8_flush(struct bench* bench);
+void run_fence(struct bench* bench);
+void run_pscw(struct bench* bench);
+/* cases_overlap.c */
+void run_lock_put_unlock(struct bench* bench);
+void run_lock_get_unlock(struct bench* bench);
+void run_overlap_put(struct bench* bench);
+void run_overlap_get(struct bench* bench);
+void run_overlap_ops_put(struct bench* bench);
+void run_overlap_ops_get(struct bench* bench);
+/* cases_target.c */
+void run_receiver_overlap(struct bench* bench);
+void run_receiver_overlap_many(struct bench* bench);
+void run_target_busy(struct bench* bench);
+
+#endif

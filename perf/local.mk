@@ -1,0 +1,39 @@
+## Benchmarks. The program is an ordinary MPI program, so the MPI compile wrapper builds it, not the
+## compiler that builds the component.
+
+perf_rma_bench_sources = \
+	perf/rma_bench.c \
+	perf/sampling.c \
+	perf/report.c \
+	perf/transfer.c \
+	perf/cases_sync.c \
+	perf/cases_overlap.c \
+	perf/cases_target.c
+
+PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
+
+noinst_SCRIPTS += perf/rma_bench
+CLEANFILES += perf/rma_bench comparison.json comparison.csv
+
+perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
+	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
+	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
+	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources
+
+## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
+BENCH =
+.PHONY: bench
+bench: perf/rma_bench
+	$(srcdir)/perf/compare --bench perf/rma_bench --mpirun "$(MPIRUN)" $(BENCH)
+
+TESTS += perf/test_compare.py perf/test_bench.py
+
+EXTRA_DIST += \
+	$(perf_rma_bench_sources) \
+	perf/bench.h \
+	perf/compare \
+	perf/test_compare.py \
+	perf/test_bench.py \
+	perf/fault.c \
+	perf/local.mk \
+	perf/README.md

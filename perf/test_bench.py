@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""rma_bench itself: its cases run and verify, and it notices operations that are lost and locks that
+do not exclude. On osc/sm, which every Open MPI has and which runs all cases."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BENCH = next((path.resolve() for path in (pathlib.Path("perf/rma_bench"), HERE / "rma_bench")
+              if os.access(path, os.X_OK)), None)
+MPICC = os.environ.get("MPICC") or shutil.which("mpicc.openmpi") or "mpicc"
+MPIRUN = os.environ.get("MPIRUN") or shutil.which("mpirun.openmpi") or "mpirun"
+SKIP = 77  # what Automake takes for "could not be run here"
+
+
+def run(*arguments, ranks=2, component="sm", **environment):
+    command = [MPIRUN, "-n", str(ranks), "--oversubscribe", "--bind-to", "none",
+               "--mca", "osc", component]
+    if os.geteuid() == 0:
+        command.append("--allow-run-as-root")
+    for name in environment:
+        command += ["-x", name]
+    command += [BENCH, "--iters", "4", "--busy", "0.01", *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True,
+                          text=True, timeout=120)
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return done, events
+
+
+def cases_of(events, kind):
+    return {event["case"] for event in events if event["event"] == kind}
+
+
+class Bench(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        listed = subprocess.run([BENCH, "--list", "--json"], check=True, capture_output=True,
+                                text=True)
+        cls.catalogue = [json.loads(line) for line in listed.stdout.splitlines()]
+
+    def test_every_case_runs_and_verifies(self):
+        done, events = run(ranks=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(cases_of(events, "wrong"), set())
+        self.assertEqual(cases_of(events, "result"), {row["case"] for row in self.catalogue})
+        for event in events:
+            if event["event"] == "result":
+                self.assertLessEqual(event["p10"], event["median"])
+                self.assertLessEqual(event["median"], event["p90"])
+
+    def test_flavors_and_sizes_are_taken(self):
+        done, events = run("--run", "lock_put_unlock", "--flavor", "create", "--size", "24",
+                           component="^no_such_component")
+        results = [event for event in events if event["event"] == "result"]
+        self.assertEqual([(event["flavor"], event["params"]) for event in results],
+                         [("create", {"size": 24})], done.stderr)
+
+    def test_too_few_ranks_is_a_reason_not_a_gap(self):
+        _, events = run("--run", "receiver_overlap_many")
+        self.assertEqual([event["reason"] for event in events if event["event"] == "cannot"],
+                         ["needs 3 ranks, has 2"])
+
+    def test_unknown_case_is_refused(self):
+        done = subprocess.run([BENCH, "--run", "lock_excl,no_such_case"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no_such_case", done.stderr)
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.fault = os.path.join(cls.folder.name, "fault.so")
+        subprocess.run([MPICC, "-shared", "-fPIC", "-O1", "-o", cls.fault, HERE / "fault.c"],
+                       check=True)
+
+    def test_lost_operations_are_wrong_in_every_case(self):
+        done, events = run(ranks=3, LD_PRELOAD=self.fault, RMA_FAULT="lose")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(cases_of(events, "result"), set())
+        self.assertEqual(cases_of(events, "wrong"), cases_of(events, "end"))
+        self.assertIn("WRONG VALUES", done.stderr)
+
+    def test_locks_that_do_not_exclude_are_wrong(self):
+        locks = {"lock_excl", "lock_shared", "lock_all"}
+        done, events = run("--run", ",".join(locks), LD_PRELOAD=self.fault, RMA_FAULT="shared")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(cases_of(events, "wrong"), locks)
+
+
+if __name__ == "__main__":
+    missing = [tool for tool in (MPIRUN, MPICC) if shutil.which(tool) is None]
+    if missing or BENCH is None:
+        print("skipped: not found:", *(missing or ["perf/rma_bench"]))
+        sys.exit(SKIP)
+    unittest.main()

@@ -1,0 +1,69 @@
+// A fabric that counts the verbs used through it: what a path costs is asserted, not measured.
+#pragma once
+
+#include <optional>
+
+#include "fabric/concept.hh"
+
+namespace rmalock::test {
+
+struct VerbCounts {
+    unsigned gets = 0;
+    unsigned atomics = 0; ///< fetching read-modify-writes: one round trip each off node
+    unsigned posted = 0;  ///< puts and adds: no round trip
+    unsigned flushes = 0;
+    unsigned polls_elsewhere = 0; ///< waits on a word whose home is another rank
+    friend bool operator==(const VerbCounts&, const VerbCounts&) = default;
+};
+
+template <fabric::Fabric F>
+class Counting {
+  public:
+    explicit Counting(F inner) : inner_(inner) {}
+
+    /// What was counted since the last call.
+    VerbCounts take() {
+        const VerbCounts counted = counts_;
+        counts_ = {};
+        return counted;
+    }
+
+    fabric::Rank self() { return inner_.self(); }
+    fabric::Rank size() { return inner_.size(); }
+    bool same_node(fabric::Rank r) { return inner_.same_node(r); }
+    fabric::Domain domain() { return inner_.domain(); }
+
+    fabric::Value get(fabric::Word w) { return ++counts_.gets, inner_.get(w); }
+    fabric::Value fetch_add(fabric::Word w, fabric::Value v) {
+        return ++counts_.atomics, inner_.fetch_add(w, v);
+    }
+    fabric::Value swap(fabric::Word w, fabric::Value v) {
+        return ++counts_.atomics, inner_.swap(w, v);
+    }
+    fabric::Value compare_swap(fabric::Word w, fabric::Value expected, fabric::Value desired) {
+        return ++counts_.atomics, inner_.compare_swap(w, expected, desired);
+    }
+    void put(fabric::Word w, fabric::Value v) { ++counts_.posted, inner_.put(w, v); }
+    void add(fabric::Word w, fabric::Value v) { ++counts_.posted, inner_.add(w, v); }
+    void flush(fabric::Rank r) { ++counts_.flushes, inner_.flush(r); }
+    void flush_all() { ++counts_.flushes, inner_.flush_all(); }
+
+    template <fabric::Predicate P>
+    fabric::Value await(fabric::Word w, P pred) {
+        counts_.polls_elsewhere += w.rank != self();
+        return inner_.await(w, pred);
+    }
+    template <fabric::Predicate P>
+    std::optional<fabric::Value> await_for(fabric::Word w, P pred, unsigned patience) {
+        counts_.polls_elsewhere += w.rank != self();
+        return inner_.await_for(w, pred, patience);
+    }
+    void backoff(unsigned attempt) { inner_.backoff(attempt); }
+    void wake(fabric::Rank r) { inner_.wake(r); }
+
+  private:
+    F inner_;
+    VerbCounts counts_;
+};
+
+} // namespace rmalock::test

@@ -1,0 +1,39 @@
+// A set of words in process memory, and handles of the shipped CPU verbs on them, one per thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "fabric/cpu.hh"
+#include "fabric/layout.hh"
+
+namespace rmalock::test {
+
+/// Words for `ranks` ranks with `slots` slots each, zeroed.
+class World {
+  public:
+    World(fabric::Rank ranks, fabric::Slot slots)
+        : stride_(fabric::bytes_of(slots)), size_(ranks),
+          memory_(new(std::align_val_t{fabric::kCacheLine})
+                      std::byte[stride_ * static_cast<std::size_t>(ranks)]{}) {}
+
+    fabric::WordSpace space() const { return {memory_.get(), stride_, size_}; }
+
+    /// The fabric of one rank. Threads outnumber cores in tests, so waits yield at once.
+    fabric::CpuFabric fabric(fabric::Rank self) const {
+        return {space(), self, fabric::Waiter{.progress = nullptr, .spins = 10, .yield = true}};
+    }
+
+  private:
+    struct Delete {
+        void operator()(std::byte* memory) const {
+            ::operator delete[](memory, std::align_val_t{fabric::kCacheLine});
+        }
+    };
+    std::size_t stride_;
+    fabric::Rank size_;
+    std::unique_ptr<std::byte[], Delete> memory_;
+};
+
+} // namespace rmalock::test

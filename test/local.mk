@@ -1,0 +1,50 @@
+## make check: everything below. Each line of the suites is a program, plain and under a sanitizer.
+
+test_cppflags = $(core_cppflags) -I$(srcdir)/test $(GTEST_CFLAGS)
+asan_flags = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+tsan_flags = -fsanitize=thread
+
+
+
+harness_headers = \
+	test/harness/counting.hh \
+	test/harness/delayed.hh \
+	test/harness/stress.hh \
+	test/harness/world.hh
+
+unit_sources = \
+	test/unit/epoch_test.cc \
+	test/unit/held_test.cc \
+	test/unit/params_test.cc \
+	test/unit/window_test.cc
+
+if CAN_TEST
+check_PROGRAMS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan
+TESTS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan
+
+test_unit_test_SOURCES = $(unit_sources)
+test_unit_test_CPPFLAGS = $(test_cppflags)
+test_unit_test_LDADD = librmalock_core.la $(GTEST_LIBS)
+
+## The core again, compiled with the sanitizers: an object of librmalock_core.la would hide its errors.
+test_unit_test_asan_SOURCES = $(unit_sources) $(librmalock_core_la_SOURCES)
+test_unit_test_asan_CPPFLAGS = $(test_cppflags)
+test_unit_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
+test_unit_test_asan_LDADD = $(GTEST_LIBS)
+
+test_cost_test_SOURCES = test/locks/cost_test.cc $(harness_headers)
+test_cost_test_CPPFLAGS = $(test_cppflags)
+test_cost_test_LDADD = $(GTEST_LIBS)
+
+test_stress_test_SOURCES = test/locks/stress_test.cc $(harness_headers)
+test_stress_test_CPPFLAGS = $(test_cppflags)
+test_stress_test_LDADD = $(GTEST_LIBS) -lpthread
+
+test_stress_test_tsan_SOURCES = test/locks/stress_test.cc $(harness_headers)
+test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
+test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
+test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread
+else
+check-local:
+	@echo "make check: what the tests need is missing; configure says what" >&2; exit 1
+endif

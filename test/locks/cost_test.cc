@@ -1,0 +1,78 @@
+// What the paths cost, in verbs, against the figures in the headers of the locks.
+#include <gtest/gtest.h>
+
+#include "harness/counting.hh"
+#include "harness/world.hh"
+#include "locks/all_gate.hh"
+#include "locks/direct_passive.hh"
+
+namespace rmalock::test {
+namespace {
+
+using fabric::WindowSlots;
+using CountingFabric = Counting<fabric::CpuFabric>;
+using Lock = locks::DirectPassive<CountingFabric>;
+using Gate = locks::AllGate<CountingFabric, Lock>;
+
+constexpr VerbCounts kOneAtomic{.atomics = 1};
+constexpr VerbCounts kOnePosted{.posted = 1};
+
+class Cost : public testing::Test {
+  protected:
+    static constexpr fabric::Rank kHere = 0, kTarget = 1;
+    World world{4, WindowSlots::count(4)};
+    CountingFabric fabric{world.fabric(kHere)};
+    Lock lock{fabric, WindowSlots::lock};
+    Gate gate{fabric, lock, WindowSlots::gate};
+};
+
+TEST_F(Cost, DirectPassiveExclusive) {
+    const locks::Hold hold = lock.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    lock.release_exclusive(kTarget, hold);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, DirectPassiveShared) {
+    const locks::Hold hold = lock.acquire_shared(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    lock.release_shared(kTarget, hold);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, ExclusiveBeforeAnyLockAllPaysTwoReadsForTheGate) {
+    const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1}));
+    gate.release_exclusive(kTarget, hold);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, LockAllIsOneAtomicAfterTheFirst) {
+    gate.enter_all();
+    gate.leave_all();
+    fabric.take();
+    gate.enter_all();
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    gate.leave_all();
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
+    gate.enter_all();
+    gate.leave_all();
+    fabric.take();
+    const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 2}));
+    gate.release_exclusive(kTarget, hold);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.posted = 2}));
+}
+
+TEST_F(Cost, LockAllVisitsEveryTargetOnceInTheLifeOfAWindow) {
+    gate.enter_all();
+    const VerbCounts first = fabric.take();
+    EXPECT_EQ(first.atomics, 1U + 1 + 4 + 1); // join, announce, one shared acquire a target, settle
+    EXPECT_EQ(first.posted, 4U);
+}
+
+} // namespace
+} // namespace rmalock::test
