@@ -1,0 +1,15 @@
+// The table of what is checked; see cases.hh.
+#include "cases.hh"
+
+namespace rmalock::check {
+
+const std::vector<Case>& all_cases() {
+    static const std::vector<Case> cases = [] {
+        std::vector<Case> all;
+        add_direct_passive(all);
+        return all;
+    }();
+    return cases;
+}
+
+} // namespace rmalock::check

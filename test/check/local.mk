@@ -1,0 +1,23 @@
+# The lock checker: the shipped lock headers under every interleaving (included by Makefile.am).
+check_PROGRAMS += test/check/rmalock_check
+TESTS += test/check/check_small.sh
+dist_check_SCRIPTS += test/check/check_small.sh
+
+test_check_rmalock_check_SOURCES = \
+    test/check/cases.cc \
+    test/check/cases.hh \
+    test/check/cases_direct_passive.cc \
+    test/check/checker_fabric.hh \
+    test/check/explore.cc \
+    test/check/explore.hh \
+    test/check/fiber.hh \
+    test/check/fingerprint.hh \
+    test/check/ghost.hh \
+    test/check/main.cc \
+    test/check/memory.hh \
+    test/check/mutants/direct_passive.hh \
+    test/check/scenario.cc \
+    test/check/scenario.hh \
+    test/check/world.cc \
+    test/check/world.hh
+test_check_rmalock_check_LDADD = -lboost_context -lfmt
