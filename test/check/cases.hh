@@ -31,5 +31,6 @@ const std::vector<Case>& all_cases();
 
 /// The parts of the table, one file each.
 void add_direct_passive(std::vector<Case>& cases);
+void add_d_mcs(std::vector<Case>& cases);
 
 } // namespace rmalock::check

@@ -6,6 +6,7 @@ dist_check_SCRIPTS += test/check/check_small.sh
 test_check_rmalock_check_SOURCES = \
     test/check/cases.cc \
     test/check/cases.hh \
+    test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
@@ -15,7 +16,9 @@ test_check_rmalock_check_SOURCES = \
     test/check/ghost.hh \
     test/check/main.cc \
     test/check/memory.hh \
+    test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
+    test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \
     test/check/world.cc \
