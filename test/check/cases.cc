@@ -8,6 +8,7 @@ const std::vector<Case>& all_cases() {
         std::vector<Case> all;
         add_direct_passive(all);
         add_d_mcs(all);
+        add_pfx(all);
         return all;
     }();
     return cases;

@@ -32,5 +32,6 @@ const std::vector<Case>& all_cases();
 /// The parts of the table, one file each.
 void add_direct_passive(std::vector<Case>& cases);
 void add_d_mcs(std::vector<Case>& cases);
+void add_pfx(std::vector<Case>& cases);
 
 } // namespace rmalock::check

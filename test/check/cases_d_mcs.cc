@@ -9,11 +9,17 @@ namespace rmalock::check {
 namespace {
 
 template <DMcsMutation M>
+struct Mutants {
+    template <class F>
+    using Lock = DMcsMutant<F, M>;
+};
+
+template <DMcsMutation M>
 Case mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("d_mcs/") + name;
     c.configuration = "3W";
-    c.program = queueing<DMcsMutant<CheckerFabric, M>>(Cast{{writer(2), writer(2), writer(2)}});
+    c.program = queueing<Mutants<M>::template Lock>({writer(2), writer(2), writer(2)});
     c.expected = expected;
     return c;
 }
@@ -21,17 +27,16 @@ Case mutant(const char* name, Failure expected) {
 } // namespace
 
 void add_d_mcs(std::vector<Case>& cases) {
-    using Lock = locks::DMcs<CheckerFabric>;
     const auto add = [&](const char* configuration, std::vector<Script> scripts,
                          unsigned nodes = 1) {
         Case c;
-        c.lock = Lock::kName;
+        c.lock = locks::DMcs<CheckerFabric>::kName;
         c.configuration = configuration;
         // First come, first served: everybody else can be before you once.
         const auto others = static_cast<std::uint32_t>(scripts.size()) - 1;
-        QueueSetup<NoMore> setup;
+        QueueSetup<NoLimits> setup;
         setup.nodes = nodes;
-        c.program = queueing<Lock>(Cast{std::move(scripts)}, setup);
+        c.program = queueing<locks::DMcs>(std::move(scripts), setup);
         c.program.bound = {others, others, {}, {}};
         cases.push_back(std::move(c));
     };

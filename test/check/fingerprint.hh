@@ -34,7 +34,7 @@ class FingerprintSet {
     bool insert(Fingerprint f) {
         if (f == 0)
             f = 1;
-        if (2 * (count_ + 1) > table_.size())
+        if (4 * (count_ + 1) > 3 * table_.size())
             grow();
         return place(f);
     }

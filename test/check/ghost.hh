@@ -25,11 +25,19 @@ constexpr const char* name_of(Mode mode) {
 }
 
 /// What went wrong.
-enum class Failure : std::uint8_t { none, exclusion, deadlock, bypass, word_class, endless };
+enum class Failure : std::uint8_t {
+    none,
+    exclusion,
+    deadlock,
+    bypass,
+    word_class,
+    wild_word,
+    endless
+};
 
 constexpr const char* name_of(Failure failure) {
-    constexpr const char* names[] = {"clean",  "mutual exclusion", "deadlock",
-                                     "bypass", "word class",       "endless"};
+    constexpr const char* names[] = {"clean",      "mutual exclusion", "deadlock", "bypass",
+                                     "word class", "wild word",        "endless"};
     return names[static_cast<unsigned>(failure)];
 }
 

@@ -8,6 +8,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases.hh \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
+    test/check/cases_pfx.cc \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
     test/check/explore.hh \
@@ -16,8 +17,10 @@ test_check_rmalock_check_SOURCES = \
     test/check/ghost.hh \
     test/check/main.cc \
     test/check/memory.hh \
+    test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
+    test/check/mutants/pfx.hh \
     test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \

@@ -59,6 +59,11 @@ class Memory {
     Memory(Rank ranks, Slot slots)
         : slots_(slots), words_(static_cast<std::size_t>(ranks) * slots) {}
 
+    bool has(Word w) const {
+        return w.rank >= 0 && w.slot < slots_ &&
+               static_cast<std::size_t>(w.rank) < words_.size() / slots_;
+    }
+
     Value read(Word w) const { return words_[index(w)]; }
 
     void write(Word w, Value v) {

@@ -2,44 +2,49 @@
 #pragma once
 
 #include "locks/pool.hh"
+#include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 
 namespace rmalock::check {
 
-/// Where a queueing lock's words are, and its thresholds: `more` is the lock's own affair.
-template <class More>
+struct NoLimits {};
+
+/// Where a queueing lock's words are, and its thresholds.
+template <class Limits>
 struct QueueSetup {
     Slot home_slots = locks::Pool::kNodeSlots;
     unsigned nodes = 1; ///< per process: as many locks as it holds and awaits at once
-    More more{};
+    Limits limits{};
 
     Slot slots() const { return home_slots + locks::Pool::slots(nodes); }
 };
 
-struct NoMore {};
-
-/// A lock made of (fabric, home, pool), or of (fabric, home, pool, more).
-template <class L, class More = NoMore>
+/// Lock<F> made of (fabric, home, pool), or of (fabric, home, pool, limits).
+template <template <class> class Lock, class Fault, class Limits>
 struct Queueing {
+    BrokenFabric<Fault> fabric;
     locks::Pool pool;
-    L lock;
+    Lock<BrokenFabric<Fault>> lock;
 
-    Queueing(CheckerFabric& fabric, const QueueSetup<More>& setup)
-        : pool(fabric.self(), setup.home_slots, setup.nodes), lock(make(fabric, setup, pool)) {}
+    Queueing(CheckerFabric& real, const QueueSetup<Limits>& setup)
+        : fabric(real), pool(real.self(), setup.home_slots, setup.nodes),
+          lock(make(fabric, pool, setup)) {}
 
   private:
-    static L make(CheckerFabric& fabric, const QueueSetup<More>& setup, locks::Pool& pool) {
-        if constexpr (std::is_same_v<More, NoMore>)
-            return L(fabric, 0, pool);
+    static auto make(BrokenFabric<Fault>& f, locks::Pool& p, const QueueSetup<Limits>& setup) {
+        if constexpr (std::is_same_v<Limits, NoLimits>)
+            return Lock<BrokenFabric<Fault>>(f, 0, p);
         else
-            return L(fabric, 0, pool, setup.more);
+            return Lock<BrokenFabric<Fault>>(f, 0, p, setup.limits);
     }
 };
 
-template <class L, class More = NoMore>
-Program queueing(Cast cast, QueueSetup<More> setup = {}) {
+/// The program of a queueing lock; a Fault other than Sound makes a mutant of it.
+template <template <class> class Lock, class Fault = Sound, class Limits = NoLimits>
+Program queueing(std::vector<Script> scripts, const QueueSetup<Limits>& setup = {}) {
+    Cast cast{std::move(scripts)};
     cast.slots = setup.slots();
-    return make_program<Queueing<L, More>>(cast, setup);
+    return make_program<Queueing<Lock, Fault, Limits>>(cast, setup);
 }
 
 } // namespace rmalock::check

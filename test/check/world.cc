@@ -187,6 +187,7 @@ void World::finish_leaving(Rank rank) {
 
 Value World::perform(Rank rank, const Request& request) {
     process(rank).request = request;
+    process(rank).request.word = existing(rank, request.word, request.at);
     fiber(rank).suspend();
     return process(rank).result;
 }
@@ -198,8 +199,9 @@ void World::back_off(Rank rank, std::uint64_t where) {
     process(rank).history = mix(process(rank).before_operation, where);
 }
 
-void World::post(const Posted& posted) {
+void World::post(Posted posted) {
     const Rank rank = posted.issuer;
+    posted.word = existing(rank, posted.word, posted.at);
     // The critical section has to last until some moment at which others can have made steps.
     if (process(rank).leaving.resource >= 0) {
         Request end;
@@ -228,6 +230,15 @@ void World::note_use(Rank rank, Verb verb, Word word) {
     fail(Failure::word_class,
          fmt::format("word {} is put and read-modify-written, and not by its own node alone: {} {}",
                      name_of(word), rank, check::name_of(verb)));
+}
+
+/// `word`, or where there is no such word some other one, after the failure was noted.
+Word World::existing(Rank rank, Word word, const std::source_location& at) {
+    if (memory_.has(word))
+        return word;
+    fail(Failure::wild_word,
+         fmt::format("{} names the word {} at {}", rank, name_of(word), where(at)));
+    return {rank, 0};
 }
 
 // ---- the ghosts ------------------------------------------------------------------------------

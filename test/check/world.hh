@@ -89,7 +89,7 @@ class World {
     Value perform(Rank rank, const Request& request);
     void back_off(Rank rank, std::uint64_t where);
     bool gave_up(Rank rank) const { return process(rank).gave_up; }
-    void post(const Posted& posted);
+    void post(Posted posted);
     void flush(Rank rank, const Request& request);
     Domain ask_domain() {
         domain_asked_ = true;
@@ -139,6 +139,7 @@ class World {
     void finish_leaving(Rank rank);
     bool flushed(Rank rank) const;
     void note_use(Rank rank, Verb verb, Word word);
+    Word existing(Rank rank, Word word, const std::source_location& at);
     void fail(Failure failure, std::string text);
     void tell(Rank rank, const Request& request, Value result, bool give_up);
 
