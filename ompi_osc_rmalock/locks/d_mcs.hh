@@ -43,7 +43,7 @@ class DMcs {
     Hold acquire_exclusive(Rank target) {
         const Word node = pool_.take();
         if (queue_.join({target, home_}, node))
-            queue_.await_status(node);
+            queue_.await_and_take_status(node);
         return {name_of(node)};
     }
 

@@ -36,12 +36,15 @@ class McsQueue {
         return pred != 0;
     }
 
-    /// What the predecessor said.
+    /// What the predecessor says. STATUS keeps it until somebody takes it.
     Value await_status(Word node) {
-        const Value status = fabric_.await(field(node, kStatus), fabric::differs(0));
-        fabric_.put(field(node, kStatus), 0);
-        return status;
+        return fabric_.await(field(node, kStatus), fabric::differs(0));
     }
+
+    /// What the predecessor said, 0 if there was none.
+    Value take_status(Word node) { return taken(node, fabric_.get(field(node, kStatus))); }
+
+    Value await_and_take_status(Word node) { return taken(node, await_status(node)); }
 
     /// The node behind `node` if it has shown itself, else 0.
     Value next(Word node) { return seen(node, fabric_.get(field(node, kNext))); }
@@ -58,6 +61,12 @@ class McsQueue {
     void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
 
   private:
+    Value taken(Word node, Value status) {
+        if (status != 0)
+            fabric_.put(field(node, kStatus), 0);
+        return status;
+    }
+
     Value seen(Word node, Value next) {
         if (next != 0)
             fabric_.put(field(node, kNext), 0);

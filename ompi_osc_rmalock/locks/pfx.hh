@@ -200,7 +200,7 @@ class Pfx {
     Turn join_queue(Rank target, Word node) {
         Value message = 0;
         if (queue_.join(word(target, kTail), node)) {
-            message = queue_.await_status(node);
+            message = queue_.await_and_take_status(node);
             if (!is_phase(message))
                 return {name_of(node), message + 1};
         } else {
@@ -214,7 +214,7 @@ class Pfx {
     Value meet_owner(Rank target, Word node) {
         Value message = fabric_.swap(word(target, kHw), name_of(node));
         if (!is_phase(message))
-            message = queue_.await_status(node);
+            message = queue_.await_and_take_status(node);
         fabric_.swap(word(target, kHw), 0);
         return message;
     }
