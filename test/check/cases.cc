@@ -9,6 +9,8 @@ const std::vector<Case>& all_cases() {
         add_direct_passive(all);
         add_d_mcs(all);
         add_pfx(all);
+        add_rma_mcs(all);
+        add_rma_rw(all);
         return all;
     }();
     return cases;

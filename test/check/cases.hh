@@ -33,5 +33,7 @@ const std::vector<Case>& all_cases();
 void add_direct_passive(std::vector<Case>& cases);
 void add_d_mcs(std::vector<Case>& cases);
 void add_pfx(std::vector<Case>& cases);
+void add_rma_mcs(std::vector<Case>& cases);
+void add_rma_rw(std::vector<Case>& cases);
 
 } // namespace rmalock::check

@@ -101,7 +101,7 @@ class DepthFirst {
         world_.save(frame.state);
         world_.choices(frame.choices);
         frame.next = 0;
-        if (frame.choices.empty() && !world_.all_finished())
+        if (frame.choices.empty() && !world_.all_finished() && !limits_.look_past_deadlocks)
             outcome_.violation = stuck(world_);
     }
 

@@ -13,6 +13,7 @@ struct Limits {
     std::uint64_t states = 400'000'000; ///< distinct states, 16 bytes each at the worst
     std::size_t depth = 20'000;         ///< steps of one execution; more is taken for endless
     double seconds = 3600;
+    bool look_past_deadlocks = false; ///< for mutants that have something worse to show
     int preemptions = -1; ///< how often a process that could go on is interrupted; -1: any number
     std::uint64_t runs = 1000; ///< random mode
     std::uint64_t seed = 1;    ///< random mode

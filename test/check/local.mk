@@ -9,6 +9,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/cases_pfx.cc \
+    test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
     test/check/explore.hh \
@@ -21,9 +22,13 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
     test/check/mutants/pfx.hh \
+    test/check/mutants/rma.hh \
+    test/check/mutants/rma_printed.hh \
     test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \
+    test/check/tree_setup.cc \
+    test/check/tree_setup.hh \
     test/check/world.cc \
     test/check/world.hh
 test_check_rmalock_check_LDADD = -lboost_context -lfmt
