@@ -7,6 +7,7 @@ const std::vector<Case>& all_cases() {
     static const std::vector<Case> cases = [] {
         std::vector<Case> all;
         add_direct_passive(all);
+        add_fompi(all);
         add_d_mcs(all);
         add_pfx(all);
         add_rma_mcs(all);

@@ -31,6 +31,7 @@ const std::vector<Case>& all_cases();
 
 /// The parts of the table, one file each.
 void add_direct_passive(std::vector<Case>& cases);
+void add_fompi(std::vector<Case>& cases);
 void add_d_mcs(std::vector<Case>& cases);
 void add_pfx(std::vector<Case>& cases);
 void add_rma_mcs(std::vector<Case>& cases);

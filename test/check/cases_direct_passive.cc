@@ -2,31 +2,18 @@
 #include "cases.hh"
 #include "locks/direct_passive.hh"
 #include "mutants/direct_passive.hh"
-#include "scenario.hh"
+#include "plain_setup.hh"
 
 namespace rmalock::check {
 
 namespace {
-
-struct Nothing {};
-
-template <class L>
-struct OneWord {
-    L lock;
-    OneWord(CheckerFabric& fabric, const Nothing&) : lock(fabric, 0) {}
-};
-
-template <class L>
-Program one_word(std::vector<Script> scripts) {
-    return make_program<OneWord<L>>(Cast{std::move(scripts), 1, 1}, Nothing{});
-}
 
 template <DirectPassiveMutation M>
 Case mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("direct_passive/") + name;
     c.configuration = "2W+1R";
-    c.program = one_word<DirectPassiveMutant<CheckerFabric, M>>({writer(2), writer(2), reader(2)});
+    c.program = plain<DirectPassiveMutant<CheckerFabric, M>>({writer(2), writer(2), reader(2)});
     c.expected = expected;
     return c;
 }
@@ -39,7 +26,7 @@ void add_direct_passive(std::vector<Case>& cases) {
         Case c;
         c.lock = Lock::kName;
         c.configuration = configuration;
-        c.program = one_word<Lock>(std::move(scripts));
+        c.program = plain<Lock>(std::move(scripts));
         cases.push_back(std::move(c));
     };
     add("2W+1R", {writer(2), writer(2), reader(2)});

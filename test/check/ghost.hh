@@ -69,7 +69,8 @@ class Occupancy {
 /// One process's wait for one resource. Being overtaken counts from its first read-modify-write:
 /// before that nobody can know that it waits.
 struct Wait {
-    Rank resource = -1; ///< -1: does not wait
+    Rank resource = -1; ///< the first one; -1: does not wait
+    Rank resources = 1; ///< how many at once: all of them for lock_all
     Mode mode = Mode::shared;
     bool announced = false;
     std::uint16_t overtaken = 0;

@@ -8,6 +8,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases.hh \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
+    test/check/cases_fompi.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
@@ -24,6 +25,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
+    test/check/plain_setup.hh \
     test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \

@@ -17,7 +17,9 @@ namespace rmalock::check {
 struct Operation {
     enum Kind : std::uint8_t { acquire, release } kind = acquire;
     Mode mode = Mode::shared;
-    Rank target = 0;
+    Rank target = 0; ///< kAll: lock_all
+
+    static constexpr Rank kAll = -1;
 };
 using Script = std::vector<Operation>;
 
@@ -28,6 +30,10 @@ inline Script writer(unsigned times, Rank target = 0) {
 }
 inline Script reader(unsigned times, Rank target = 0) {
     return repeat(Mode::shared, times, target);
+}
+
+inline Script all_locker(unsigned times) {
+    return repeat(Mode::shared, times, Operation::kAll);
 }
 
 /// The processes of a configuration, and the machine they are on.
@@ -66,11 +72,20 @@ class Actor {
     };
 
     void acquire(const Operation& op) {
-        world_.wait(self_, op.target, op.mode);
-        const locks::Hold hold = op.mode == Mode::shared ? local_.lock.acquire_shared(op.target)
-                                                         : local_.lock.acquire_exclusive(op.target);
+        if (op.target == Operation::kAll)
+            world_.wait(self_, 0, op.mode, world_.program().resources);
+        else
+            world_.wait(self_, op.target, op.mode);
+        const locks::Hold hold = locked(op);
         world_.enter(self_);
         held_[count_++] = {op.target, hold};
+    }
+
+    locks::Hold locked(const Operation& op) {
+        if (op.target == Operation::kAll)
+            return lock_all();
+        return op.mode == Mode::shared ? local_.lock.acquire_shared(op.target)
+                                       : local_.lock.acquire_exclusive(op.target);
     }
 
     void release(const Operation& op) {
@@ -79,11 +94,27 @@ class Actor {
             ++i;
         const locks::Hold hold = held_[i].hold;
         held_[i] = held_[--count_];
+        if (op.target == Operation::kAll) {
+            world_.leave(self_, 0, op.mode, world_.program().resources);
+            unlock_all(hold);
+            return;
+        }
         world_.leave(self_, op.target, op.mode);
         if (op.mode == Mode::shared)
             local_.lock.release_shared(op.target, hold);
         else
             local_.lock.release_exclusive(op.target, hold);
+    }
+
+    // Not every lock has a lock_all; scripts for those that have none do not contain it.
+    locks::Hold lock_all() {
+        if constexpr (requires { local_.lock.acquire_all(); })
+            return local_.lock.acquire_all();
+        return {};
+    }
+    void unlock_all([[maybe_unused]] locks::Hold hold) {
+        if constexpr (requires { local_.lock.release_all(hold); })
+            local_.lock.release_all(hold);
     }
 
     /// Between two operations the process is its place in the script, what it holds, and the bytes

@@ -179,7 +179,8 @@ void World::finish_leaving(Rank rank) {
     Leaving& leaving = process(rank).leaving;
     if (leaving.resource < 0)
         return;
-    occupancy(leaving.resource).leave(leaving.mode);
+    for (Rank i = 0; i < leaving.resources; ++i)
+        occupancy(leaving.resource + i).leave(leaving.mode);
     leaving.resource = -1;
 }
 
@@ -243,25 +244,32 @@ Word World::existing(Rank rank, Word word, const std::source_location& at) {
 
 // ---- the ghosts ------------------------------------------------------------------------------
 
-void World::wait(Rank rank, Rank resource, Mode mode) {
-    process(rank).wait = {resource, mode, false, 0};
+void World::wait(Rank rank, Rank resource, Mode mode, Rank resources) {
+    process(rank).wait = {resource, resources, mode, false, 0};
 }
 
 void World::enter(Rank rank) {
     const Wait mine = process(rank).wait;
     process(rank).wait = {};
-    occupancy(mine.resource).enter(mine.mode);
-    if (!occupancy(mine.resource).lawful())
+    bool lawful = true;
+    for (Rank i = 0; i < mine.resources; ++i) {
+        occupancy(mine.resource + i).enter(mine.mode);
+        lawful = lawful && occupancy(mine.resource + i).lawful();
+    }
+    if (!lawful)
         fail(Failure::exclusion, fmt::format("{} enters {} beside somebody it excludes", rank,
                                              check::name_of(mine.mode)));
     if (story_ != nullptr)
         story_->push_back(
             fmt::format("{:>4} ENTERS {} ({})", rank, mine.resource, check::name_of(mine.mode)));
-    if (!program_.watch_overtaking)
-        return;
+    if (program_.watch_overtaking)
+        watch_overtaking(mine);
+}
+
+void World::watch_overtaking(const Wait& entered) {
     for (std::size_t r = 0; r < processes_.size(); ++r) {
         Wait& other = processes_[r].wait;
-        if (other.resource != mine.resource || !other.announced)
+        if (other.resource != entered.resource || !other.announced)
             continue;
         std::uint32_t& most = most_overtaken_[index_of(other.mode)];
         most = std::max<std::uint32_t>(most, ++other.overtaken);
@@ -272,8 +280,8 @@ void World::enter(Rank rank) {
     }
 }
 
-void World::leave(Rank rank, Rank resource, Mode mode) {
-    process(rank).leaving = {resource, mode};
+void World::leave(Rank rank, Rank resource, Mode mode, Rank resources) {
+    process(rank).leaving = {resource, resources, mode};
     if (story_ != nullptr)
         story_->push_back(
             fmt::format("{:>4} is about to leave {} ({})", rank, resource, check::name_of(mode)));

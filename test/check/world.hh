@@ -97,9 +97,9 @@ class World {
     }
 
     // For a scenario, on the fiber of `rank`.
-    void wait(Rank rank, Rank resource, Mode mode);
+    void wait(Rank rank, Rank resource, Mode mode, Rank resources = 1);
     void enter(Rank rank);
-    void leave(Rank rank, Rank resource, Mode mode);
+    void leave(Rank rank, Rank resource, Mode mode, Rank resources = 1);
     /// Between two operations a process's local state is known without its history: `local`.
     void between_operations(Rank rank, Fingerprint local) {
         process(rank).history = process(rank).before_operation = local;
@@ -109,6 +109,7 @@ class World {
     /// A process leaves the resources it holds when the first verb of its release takes effect.
     struct Leaving {
         Rank resource = -1;
+        Rank resources = 1;
         Mode mode = Mode::shared;
     };
     struct Process {
@@ -137,6 +138,7 @@ class World {
     void deliver(Rank rank, unsigned number);
     Value take_effect(const Request& request);
     void finish_leaving(Rank rank);
+    void watch_overtaking(const Wait& entered);
     bool flushed(Rank rank) const;
     void note_use(Rank rank, Verb verb, Word word);
     Word existing(Rank rank, Word word, const std::source_location& at);
