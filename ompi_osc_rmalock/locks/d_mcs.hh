@@ -1,7 +1,7 @@
 // D-MCS: one queue per target; waiters spin on a word of their own.
 //
-// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016,
-// section 2.4, Listings 2 (acquire) and 3 (release).
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section
+// 2.4, Listings 2 (acquire) and 3 (release).
 //
 // Words: TAIL of target t at t (atomic); NEXT and STATUS in each node (mailbox). See mcs_queue.hh.
 //
@@ -12,17 +12,17 @@
 //              PUT(succ.STATUS, GRANTED)                                          L3: 14
 //
 // Deviations from the paper
-//   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here. Its sense is inverted: 0
-//   waits. D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see
-//   mcs_queue.hh). D3  Nodes come from a pool, so that one process can be in the queues of many
-//   targets. D4  The hand-over is posted and not flushed: who waits for it sees it, nobody else
-//   cares. D5  There is no shared mode: shared acquires queue like exclusive ones.
+//   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here, and inverted: 0 waits.
+//   D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
+//   D3  Nodes come from a pool, so that one process can be in the queues of many targets.
+//   D4  The hand-over is posted and not flushed: who waits for it sees it, nobody else cares.
+//   D5  There is no shared mode: shared acquires queue like exclusive ones.
 //
 // Overtaking: none. Who has swapped TAIL is overtaken only by those before it.
 //
-// Cost off node: acquire 1 atomic = 1 round trip, contended one posted put more; release 1 atomic =
-// 1 round trip if there is no successor, else 1 posted put. Waiters read their own memory. Memory:
-// 1 word per target; one node (a line) per lock that a process holds or awaits.
+// Cost off node: acquire 1 atomic = 1 round trip, contended a posted put more; release 1 atomic = 1
+// round trip if there is no successor, else 1 posted put. Waiters read their own memory.
+// Memory: 1 word per target; one node (a line) per lock that a process holds or awaits.
 #pragma once
 
 #include "locks/mcs_queue.hh"

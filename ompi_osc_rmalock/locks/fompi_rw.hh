@@ -27,8 +27,8 @@
 // ever.
 //
 // Cost off node: shared 1 atomic = 1 round trip, exclusive 2, lock_all 1; releases are posted, 1, 2
-// and 1 atomics. Waiting polls the word of the target or master. Memory: 1 word per target, 1 at
-// the master.
+// and 1 atomics. Waiting polls the word of the target or master.
+// Memory: 1 word per target, 1 at the master.
 #pragma once
 
 #include "locks/lock.hh"

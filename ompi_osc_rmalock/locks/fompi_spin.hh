@@ -17,7 +17,8 @@
 //
 // Overtaking is not bounded: anybody may be unlucky for ever.
 // Cost off node: acquire uncontended 1 atomic = 1 round trip; release 1 posted atomic. Waiting
-// polls the target's word. Memory: 1 word per target.
+// polls the target's word.
+// Memory: 1 word per target.
 #pragma once
 
 #include "locks/lock.hh"

@@ -1,64 +1,62 @@
 // PFX: a phase-fair reader-writer lock in which everybody registers and nobody retries.
 //
 // Our own. Readers and writers are accounted for in one word as in Go's sync.RWMutex; writers queue
-// as in MCS locks (mcs_queue.hh); readers that have to wait form a push list; phases alternate as
-// in B. Brandenburg, J. Anderson: "Spin-Based Reader-Writer Synchronization for Multiprocessor
-// Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own.
+// as in MCS locks (mcs_queue.hh); readers that have to wait form a list (push_list.hh); phases
+// alternate as in B. Brandenburg, J. Anderson: "Spin-Based Reader-Writer Synchronization for
+// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own.
 //
 // Words at the target's home (all atomic use), one line:
 //
-//    S     [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
-//    RO    [ drainer:40 | count:24 ]  the drainer's node; readers it still waits for, may be
-//    negative TAIL  last exclusive in the queue HW    where a phase is handed to a successor that
-//    has not shown itself: its node, or PHASE(r) RH[2] last reader on the push list of phase 0, 1
+//    S      [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
+//    RO     [ drainer:40 | count:24 ]  the drainer's node; readers it still waits for, maybe < 0
+//    TAIL   last exclusive in the queue
+//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r)
+//    RH[2]  last reader on the list of phase 0, 1
 //
 // Words of a node (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
-// left; WAKE: look at the phase again.
+// has left; WAKE of the list.
 //
-//    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                  // one atomic
-//           f = s.PH
-//           loop  prev = SWAP(RH[f], me);  g = GET(S).PH
-//                 if g != f: h = SWAP(RH[f], 0); if h: wake(h)    // too late for the list: serve
-//                 it await WAKE; WAKE = 0; if prev: wake(prev) if g != f or GET(S).PH != f: in // a
-//                 wake is a hint, verify it
-//    s_rel  s = FADD(S, -1);  if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(DRN, 1)
-//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in                    // one atomic if RC
-//    == 0
+//    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
+//           wait(RH[s.PH]) for the end of the phase: GET(S).PH != s.PH
+//    s_rel  s = FADD(S, -1)
+//           if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(o.drainer.DRN, 1)
+//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in            // one atomic if s.RC == 0
 //           if join(TAIL): await STATUS, which is one of
-//               DIRECT(n): chain = n + 1; in            PHASE(r): chain = 1; drain(r); in
-//           h = SWAP(HW, me);  if h is not PHASE(r): await STATUS == PHASE(r);  SWAP(HW, 0);
-//           drain(r)
-//    drain  if r: o = FADD(RO, me + r); if o.count + r != 0: await DRN; DRN = 0;  FADD(RO, -me)
-//    x_rel  succ = in queue ? (NEXT or leave(TAIL)) : 0
+//               DIRECT(n): chain = n + 1; in
+//               PHASE(r):  chain = 1; drain(r); in
+//           h = SWAP(HW, me);  if h is not PHASE(r): await STATUS == PHASE(r)
+//           SWAP(HW, 0);  chain = 1;  drain(r)
+//    drain  if r: o = FADD(RO, [me | r]);  if o.count + r != 0: await DRN;  FADD(RO, [-me | 0])
+//    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
 //           if succ and chain < T_W: PUT(succ.STATUS, DIRECT(chain)); return
-//           s = FADD(S, PH - chain * X1)                                       // phase change
-//           if s.RC: h = SWAP(RH[s.PH], 0); if h: wake(h)
-//           if s.XC > chain: succ ? PUT(succ.STATUS, PHASE(s.RC))
-//                                 : h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
+//           s = FADD(S, PH - chain * X1)                                         // phase change
+//           if s.RC: wake_all(RH[s.PH])
+//           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
+//                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
 // Why it excludes: a reader is admitted if no exclusive was registered when it registered, or when
 // the phase it registered in is over. The exclusive that takes over from a phase change knows how
 // many readers were registered at that moment (r), all admitted by it, and drains exactly so many:
 // readers that leave while XC != 0 count RO down, each once. The exclusives of a chain leave their
 // registrations in S; the last one, who knows how many they are, takes all of them back, so XC != 0
-// until then. Why nobody is lost: a wake is sent after the phase changed, and a reader on the list
-// of a phase that is over either is woken by who ended it or serves the list itself; WAKE is a word
-// of its own, so a wake that comes late finds only a reader that looks again.
+// until then.
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
 // being in the queue; the first of the queue meets it in HW, whoever comes first.
 //
-// Overtaking: an exclusive waits for the readers admitted before it and those of at most one phase
-// per T_W exclusives before it in the queue; a reader for at most T_W + 1 critical sections: the
-// chain that is running when it registers ends in the phase that admits it.
+// Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
+// admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
+// readers admitted before it at one change of phase per T_W of them.
 //
-// Cost off node: s_acq and x_acq 1 atomic = 1 round trip uncontended; s_rel and x_rel 1 atomic = 1
-// round trip (they must see the word they change). Contended hand-over: 1 posted put. Phase change:
-// 1 atomic, 1 more if readers wait, 1 more if the successor has not shown itself. Memory: one line
-// per target; one node (a line) per lock that a process awaits or holds from a queue.
+// Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
+// they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
+// more if readers wait, 1 more if the successor has not shown itself.
+// Memory: one line per target; one node (a line) per lock that a process awaits, or holds after it
+// has been in the queue.
 #pragma once
 
 #include "locks/mcs_queue.hh"
+#include "locks/push_list.hh"
 
 namespace rmalock::locks {
 
@@ -79,13 +77,15 @@ class Pfx {
     /// The home record is slots `home`... of every rank, zeroed before the first acquire of
     /// anybody.
     Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
-        : fabric_(fabric), queue_(fabric), home_(home), pool_(pool), limits_(limits) {}
+        : fabric_(fabric), queue_(fabric), readers_(fabric), home_(home), pool_(pool),
+          limits_(limits) {}
 
     Hold acquire_shared(Rank target) {
         const Value s = fabric_.fetch_add(word(target, kS), 1);
         if (exclusives(s) != 0) {
             const Word node = pool_.take();
-            await_end_of_phase(target, phase(s), node);
+            readers_.wait(list(target, s), node,
+                          [&] { return phase(fabric_.get(word(target, kS))) != phase(s); });
             pool_.give(node);
         }
         return {};
@@ -131,7 +131,7 @@ class Pfx {
 
   private:
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
-    static constexpr Slot kDrn = 2, kWake = 3;                          // of a node
+    static constexpr Slot kDrn = 2;                                     // of a node
 
     // ---- what the words hold --------------------------------------------------------------------
     static constexpr unsigned kReaderBits = 32;
@@ -169,32 +169,10 @@ class Pfx {
 
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
 
-    // ---- readers that wait ----------------------------------------------------------------------
-    void await_end_of_phase(Rank target, Value f, Word node) {
-        const Word list = word(target, kRh + static_cast<Slot>(f));
-        for (;;) {
-            const Value prev = fabric_.swap(list, name_of(node));
-            const bool over = phase(fabric_.get(word(target, kS))) != f;
-            // Who ended the phase may have emptied the list before this node was on it.
-            if (over)
-                wake_list(list);
-            fabric_.await(field(node, kWake), fabric::equals(1));
-            fabric_.put(field(node, kWake), 0);
-            if (prev != 0)
-                wake(prev);
-            // A wake that was meant for an earlier use of the node says nothing about this phase.
-            if (over || phase(fabric_.get(word(target, kS))) != f)
-                return;
-        }
+    /// The list of the readers that wait for the end of the phase in `s`.
+    Word list(Rank target, Value s) const {
+        return word(target, kRh + static_cast<Slot>(phase(s)));
     }
-
-    void wake_list(Word list) {
-        const Value head = fabric_.swap(list, 0);
-        if (head != 0)
-            wake(head);
-    }
-
-    void wake(Value name) { fabric_.put(field(node_of(name), kWake), 1); }
 
     // ---- exclusives -----------------------------------------------------------------------------
     Turn join_queue(Rank target, Word node) {
@@ -237,7 +215,7 @@ class Pfx {
         const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
         const Value message = phase_message(readers(s));
         if (readers(s) != 0)
-            wake_list(word(target, kRh + static_cast<Slot>(phase(s))));
+            readers_.wake_all(list(target, s));
         if (exclusives(s) == chain)
             return;
         if (succ == 0)
@@ -248,6 +226,7 @@ class Pfx {
 
     F& fabric_;
     McsQueue<F> queue_;
+    PushList<F> readers_;
     Slot home_;
     Pool& pool_;
     PfxLimits limits_;

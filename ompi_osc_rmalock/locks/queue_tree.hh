@@ -1,55 +1,49 @@
 // DT: the distributed tree of queues that RMA-MCS is and RMA-RW's writers climb.
 //
-// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016,
-// sections 3.2.2, 3.2.3, Listings 4 (acquire) and 5 (release), and the queue part of Listings 7 and
-// 8 (level 1).
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, sections
+// 3.2.2 and 3.2.3, Listings 4 (acquire) and 5 (release), and the queue part of Listings 7 and 8.
 //
 // Words, for every target t (see mcs_queue.hh for their use):
 //
-//    at t                          TAIL of level 1
-//    at seat(i, j, t), i = 2 … N   TAIL of the queue of element j of level i, and the node (NEXT,
-//                                  STATUS) with which the element stands in the queue of level i -
-//                                  1
-//    node of the pool              the process's own node, in the queue of level N
+//    at t              TAIL of level 1
+//    at seat(i, j, t)  for i = 2 … N: TAIL of the queue of element j of level i, and the node
+//                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
+//    in the pool       the process's own node, in the queue of level N
 //
-// STATUS is one of  PASS(chain, total)  the lock: how many of this queue have had it in a row, and
-// how
-//                                       many critical sections there have been since MODE_CHANGE
-//                   ACQUIRE_PARENT      the queue is yours, the lock is to be fetched a level up
-//                   MODE_CHANGE         level 1 only: the lock is yours to take from the readers
+// STATUS is one of
 //
-//    acquire<i>   if join(TAIL[i, e(p,i)], node<i>): status = await STATUS         L4: 5-12  L7:
-//    5-13
-//                     if status != ACQUIRE_PARENT: return status                   L4: 15-18
-//                 i > 1 ? acquire<i-1> : return nothing: nobody was there          L4: 23    L7: 19
-//    release<i>   succ = NEXT;  chain = STATUS's, or 1 if it was none or ACQUIRE_PARENT  L5: 3-4
-//                 if succ and chain < T_L,i: PUT(succ.STATUS, PASS(chain + 1, …)); return    L5:
-//                 5-9 i > 1 ? release<i-1> : next = what the lock says on leaving      L5: 12 L8:
-//                 5-13 if !succ: succ = leave(TAIL[i, e(p,i)]); if !succ: return        L5: 13-21
-//                 L8: 15-20 PUT(succ.STATUS, i > 1 ? ACQUIRE_PARENT : next)                  L5: 23
-//                 L8: 23
+//    PASS(chain, total)  the lock: how many of this queue have had it in a row, and how many
+//                        critical sections there have been since MODE_CHANGE
+//    ACQUIRE_PARENT      the queue is yours, the lock is to be fetched a level up
+//    MODE_CHANGE         level 1 only: the lock is yours to take from the readers
+//
+//    acquire<i>   if join(TAIL[i, e(p,i)], node<i>):                            L4: 5-8   L7: 5-9
+//                     await STATUS;  if it is not ACQUIRE_PARENT: return it     L4: 9-18  L7: 10-14
+//                 i > 1 ? acquire<i-1> : return "nobody was there"              L4: 23    L7: 19
+//    release<i>   succ = NEXT;  chain = PASS's, or 1 if STATUS was no PASS      L5: 3-4   L8: 4
+//                 if i > 1 and succ and chain < T_L,i and total < T_W:          L5: 5-9
+//                     PUT(succ.STATUS, PASS(chain + 1, total + 1)); return
+//                 i > 1 ? release<i-1> : next = what the lock says              L5: 12    L8: 5-13
+//                 if !succ: succ = leave(TAIL[i, e(p,i)]);  if !succ: return    L5: 13-21 L8: 15-20
+//                 PUT(succ.STATUS, i > 1 ? ACQUIRE_PARENT : next)               L5: 23    L8: 23
 //
 // Deviations from the paper
 //   T1  Listings 4, 5, 7 and 8 queue the caller's own node at every level. Who releases level i < N
-//   is
-//       in general another process of the element, which then passes on, or waits for, the wrong
+//       is in general another process of the element, which then passes on, or waits for, the wrong
 //       node: for N >= 2 that deadlocks. Here the node of level i < N belongs to the element, as in
 //       HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
 //   T2  An element's node is cleaned by who takes it out of the queue, and flushed before the next
 //       process of the element can use it; the paper prepares nodes on entry.
 //   T3  T_L,i counts the acquisitions of a turn, not the passings between them, so that the turns
-//   of
-//       all levels multiply to T_W. `>=`, not `==`.
+//       of all levels multiply to T_W. Compared with `<`, not `==`.
 //   T4  PASS carries the number of critical sections since MODE_CHANGE beside the queue's own
-//   count:
-//       Listing 8 compares T_W with a count of level-1 passings.
+//       count: Listing 8 compares T_W with a count of level-1 passings.
 //   T5  ACQUIRE_START is not written: a node whose STATUS is 0 starts a turn.
-//   T6  One tree per target, its records dealt out over the members of an element
-//   (topology/tree.hh).
+//   T6  One tree per target, its records dealt out over the members of an element.
 //
-// Memory at each rank, in lines: 1 for the root, sum over levels i = 2 … N of ceil(P / members),
-// and the pool. TAIL shares a line with the element's node: both are touched when the element's
-// turn changes.
+// Memory at each rank, in lines: 1 for the root, the sum over levels i = 2 … N of
+// ceil(P / members of an element), and the pool. TAIL shares a line with the element's node: both
+// are touched when the element's turn changes.
 #pragma once
 
 #include <array>

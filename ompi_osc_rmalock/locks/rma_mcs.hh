@@ -12,10 +12,10 @@
 // critical sections. Within an element, first come, first served.
 //
 // Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release
-// uncontended the same. Hand-over within a node: 1 store; to another node: 1 posted put, and 1
-// atomic for who takes over. On trees deeper than nodes an element's node may lie on another of its
-// nodes: its one process that waits there then polls that word with back-off. Memory:
-// queue_tree.hh.
+// uncontended the same. Hand-over within a node: 1 store; to another node: 1 posted put. On trees
+// deeper than nodes an element's node may lie on another of its nodes: its one process that waits
+// there then polls that word with back-off.
+// Memory: queue_tree.hh.
 #pragma once
 
 #include "locks/queue_tree.hh"

@@ -5,56 +5,52 @@
 // Listings 4-10.
 //
 // Words, for every target t: the tree of queues (DT, queue_tree.hh), and for each physical counter
-// of the distributed counter (DC), at seat c(p) of every T_DC-th group of processes, on two lines:
+// of the distributed counter (DC), at seat c(p) of every group of T_DC processes, on two lines:
 //
-//    ARRIVE  [ GEN:1 | WRITE:1 | readers that arrived:62 ]                          atomic
-//    DEPART  readers that departed                                                  atomic
+//    ARRIVE  [ GEN:1 | WRITE:1 | readers that arrived:62 ]                        atomic
+//    DEPART  readers that departed                                                atomic
 //
-//    reader acquire   v = FADD(ARRIVE, 1)                                           L9: 12
-//                     if v.WRITE: await ARRIVE.GEN != v.GEN                         L9: 5-8, 13-24
-//    reader release   ADD(DEPART, 1)                                       (posted) L10
-//    writer acquire   acquire<N … 1>                                                L4, L7
-//                     if nobody handed over the lock: set_counters_to_WRITE         L7: 14-16,
-//                     19-21
-//    set_counters_to_WRITE                                                          L6: 2-7
+//    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
+//                     if v.WRITE: await ARRIVE.GEN != v.GEN                       L9: 5-8, 13-24
+//    reader release   ADD(DEPART, 1)                               (posted)       L10
+//    writer acquire   acquire<N … 1>                                              L4, L7
+//                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
+//    set_counters_to_WRITE                                                        L6: 2-7
 //                     for each counter: v = FADD(ARRIVE, WRITE);  arrived = v.readers
 //                     for each counter: await DEPART == arrived
-//    writer release   release<N … 1>, and at level 1                                L5, L8
-//                     if total >= T_W or no successor: reset_counters, MODE_CHANGE  L8: 5-13
-//    reset_counters   for each counter: ADD(ARRIVE, WRITE);  flush                  L6: 9-28
+//    writer release   release<N … 1>, and at level 1                              L5, L8
+//                     if total >= T_W or no successor:                            L8: 5-13
+//                         reset_counters;  next = MODE_CHANGE
+//    reset_counters   for each counter: ADD(ARRIVE, WRITE);  flush                L6: 9-28
 //
 // Adding WRITE a second time clears it and flips GEN, whose carry is lost.
 //
 // Deviations from the paper, beside T1 … T6 of queue_tree.hh
 //   D1  Listing 6 flags the counters and never looks for readers inside, though the text says so:
-//   the
-//       writer waits for each counter to drain, after it has flagged all.
+//       the writer waits for each counter to drain, after it has flagged all.
 //   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
 //       resets, which clears the flag of a writer that came in between, or waits for a reset that
 //       nobody makes.
 //   D3  Nothing is subtracted from the counters: they count on, 62 bits wide. The paper's reset
-//   takes
-//       DEPART from ARRIVE and then from DEPART, and a writer that flags in between sees a drained
-//       counter with a reader inside.
+//       takes DEPART from ARRIVE and then from DEPART; a writer that flags in between sees a
+//       drained counter with a reader inside.
 //   D4  WRITE is a bit, toggled by addition, instead of INT64_MAX / 2, which counts mix with.
 //   D5  A reader that meets WRITE stays counted and waits for GEN to flip, instead of taking its
-//   count
-//       back and trying again. The next writer drains it, so it cannot miss the window between two
-//       writers, and it makes one atomic however long it waits.
+//       count back and trying again. The next writer drains it, so it cannot miss the window
+//       between two writers, and it makes one atomic however long it waits.
 //   D6  T_R is how many readers a writer lets arrive at its own counter, after the lock came back
-//   to
-//       the readers, before it closes them again. It waits no longer than `patience` polls, so that
-//       a counter nobody uses holds nobody up. As printed, T_R protects nobody.
-//   D7  T_W counts critical sections (queue_tree.hh, T4).
-//   D8  Counters are dealt out per target over the group that shares them (topology/tree.hh).
+//       to the readers, before it closes them again. It waits no longer than `patience` polls, so
+//       that a counter nobody uses holds nobody up. As printed, T_R protects nobody.
+//   D7  T_W counts critical sections (T4).
+//   D8  Counters are dealt out per target over the group that shares them.
 //
-// Overtaking: a writer closes the counters once and waits for readers that arrived before that;
-// writers queue as in RMA-MCS. A reader waits for the writers until MODE_CHANGE, at most T_W + 1.
+// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
+// counters once and waits for the readers that arrived before that; writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
-// counter is on the node. Writer uncontended: N atomics, then 2 round trips or more per counter (an
-// atomic and a wait that polls DEPART), to release N atomics and a posted one per counter. Memory
-// at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC's smallest group).
+// counter is on the node. Writer uncontended: N atomics, then per counter an atomic and a wait that
+// polls DEPART, 2 round trips or more; to release N atomics and a posted one per counter.
+// Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
 #include "locks/queue_tree.hh"
