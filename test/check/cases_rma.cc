@@ -50,7 +50,7 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "3W N=1", {w2, w2, w2}, flat));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "4W N=2 once", {w1, w1, w1, w1}, nodes));
-    cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
+    cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
     cases.push_back(on<Local>(name, "5W N=3 once", {w1, w1, w1, w1, w1}, deep, Size::deep));
 
@@ -74,8 +74,8 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
-    cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes, Size::deep));
-    cases.push_back(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep));
+    cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
+    cases.push_back(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes));
 
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));

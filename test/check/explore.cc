@@ -43,6 +43,8 @@ class DepthFirst {
         begin();
         while (used_ != 0 && outcome_.violation.failure == Failure::none && within_limits())
             advance();
+        if (used_ == 0 && !ended_ && outcome_.violation.failure == Failure::none)
+            outcome_.violation = {Failure::endless, "no execution ends"};
         outcome_.complete = used_ == 0 && outcome_.violation.failure == Failure::none;
         outcome_.states = seen_.size();
         if (outcome_.violation.failure != Failure::none)
@@ -101,6 +103,7 @@ class DepthFirst {
         world_.save(frame.state);
         world_.choices(frame.choices);
         frame.next = 0;
+        ended_ = ended_ || (frame.choices.empty() && world_.all_finished());
         if (frame.choices.empty() && !world_.all_finished() && !limits_.look_past_deadlocks)
             outcome_.violation = stuck(world_);
     }
@@ -199,6 +202,7 @@ class DepthFirst {
     std::size_t used_ = 0;
     std::size_t initial_ = 0;
     std::uint64_t serial_ = 0;
+    bool ended_ = false;                  ///< some execution came to its end
     std::vector<std::uint64_t> in_place_; ///< which image each stack holds now; 0: none
 };
 
