@@ -12,6 +12,7 @@ const std::vector<Case>& all_cases() {
         add_pfx(all);
         add_rma_mcs(all);
         add_rma_rw(all);
+        add_gate(all);
         return all;
     }();
     return cases;

@@ -9,6 +9,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/cases_fompi.cc \
+    test/check/cases_gate.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
@@ -22,6 +23,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
+    test/check/mutants/gate.hh \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \

@@ -66,6 +66,10 @@ class Actor {
 
   private:
     static constexpr std::size_t kMaxHeld = 4;
+    /// A gate offers its rooms under the names of a lock's modes.
+    static constexpr bool as_shared(Mode mode) {
+        return mode == Mode::shared || mode == Mode::room1;
+    }
     struct Held {
         Rank target;
         locks::Hold hold;
@@ -84,8 +88,8 @@ class Actor {
     locks::Hold locked(const Operation& op) {
         if (op.target == Operation::kAll)
             return lock_all();
-        return op.mode == Mode::shared ? local_.lock.acquire_shared(op.target)
-                                       : local_.lock.acquire_exclusive(op.target);
+        return as_shared(op.mode) ? local_.lock.acquire_shared(op.target)
+                                  : local_.lock.acquire_exclusive(op.target);
     }
 
     void release(const Operation& op) {
@@ -100,7 +104,7 @@ class Actor {
             return;
         }
         world_.leave(self_, op.target, op.mode);
-        if (op.mode == Mode::shared)
+        if (as_shared(op.mode))
             local_.lock.release_shared(op.target, hold);
         else
             local_.lock.release_exclusive(op.target, hold);
