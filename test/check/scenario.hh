@@ -128,7 +128,8 @@ class Actor {
                       "the lock keeps state outside the object; its bytes do not tell its state");
         Fingerprint f = next_;
         for (std::size_t i = 0; i < count_; ++i)
-            f = mix(mix(f, static_cast<std::uint64_t>(held_[i].target)), held_[i].hold.opaque);
+            f = mix(mix(mix(f, static_cast<std::uint64_t>(held_[i].target)), held_[i].hold.opaque),
+                    held_[i].hold.in_room);
         const auto* bytes = reinterpret_cast<const unsigned char*>(&local_);
         for (std::size_t i = 0; i < sizeof(Local); i += sizeof(std::uint64_t)) {
             std::uint64_t part = 0;
