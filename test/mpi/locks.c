@@ -546,24 +546,29 @@ static void flush_all_under_single_locks(void) {
     window_close(&w);
 }
 
-/// A process that waits for a lock must move its own messages: the holder may be waiting for one.
+/// A process that waits for a lock must move its own messages: the holder may be waiting for one,
+/// to it or from it. (Within a node one of the two directions may need no help: the receiver
+/// copies.)
 static void waiting_for_a_lock_progresses_messages(void) {
     enum { BYTES = 4 << 20 }; // far above any eager limit
     struct window w;
     if (!open_words(&w, 2))
         return;
-    char* message = calloc(BYTES, 1);
-    MPI_Request request = MPI_REQUEST_NULL;
+    char *out = calloc(BYTES, 1), *in = calloc(BYTES, 1);
+    MPI_Request requests[2];
     if (T.rank == 0) {
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int source = 1; source < T.ranks; ++source)
-            OK(MPI_Recv(message, BYTES, MPI_CHAR, source, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int peer = 1; peer < T.ranks; ++peer) {
+            OK(MPI_Recv(in, BYTES, MPI_CHAR, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            OK(MPI_Ssend(out, BYTES, MPI_CHAR, peer, 5, MPI_COMM_WORLD));
+        }
         increment_pair(&w, 0);
         OK(MPI_Win_unlock(0, w.win));
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
-        OK(MPI_Isend(message, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &request));
+        OK(MPI_Isend(out, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Irecv(in, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[1]));
         if (T.rank % 3 == 0) {
             OK(MPI_Win_lock_all(0, w.win));
             OK(MPI_Win_unlock_all(w.win));
@@ -571,9 +576,10 @@ static void waiting_for_a_lock_progresses_messages(void) {
             OK(MPI_Win_lock(T.rank % 3 == 1 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, w.win));
             OK(MPI_Win_unlock(0, w.win));
         }
-        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     }
-    free(message);
+    free(out);
+    free(in);
     window_close(&w);
 }
 
