@@ -11,6 +11,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_direct_passive.cc \
     test/check/cases_fompi.cc \
     test/check/cases_gate.cc \
+    test/check/cases_large.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
@@ -30,6 +31,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
     test/check/plain_setup.hh \
+    test/check/progress.hh \
     test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \
