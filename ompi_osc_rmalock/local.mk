@@ -30,6 +30,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/memory.cc \
 	ompi_osc_rmalock/window/memory.hh \
 	ompi_osc_rmalock/window/passive.cc \
+	ompi_osc_rmalock/window/regions.cc \
+	ompi_osc_rmalock/window/regions.hh \
 	ompi_osc_rmalock/window/segment.cc \
 	ompi_osc_rmalock/window/segment.hh \
 	ompi_osc_rmalock/window/stream.hh \

@@ -117,25 +117,43 @@ static void native_layout_done(void *arg)
     osc_rmalock_side_close(&((combination_t *) arg)->array_side);
 }
 
+/* One side's argument triple. An origin that MPI_NO_OP leaves unused, and a result where nothing is
+ * fetched, have no datatype. */
+typedef struct {
+    void *addr;
+    int count;
+    struct ompi_datatype_t *datatype;
+} buffer_t;
+
+/* An accumulate as the MPI call gave it, and what was found out about it. */
+typedef struct {
+    const char *call;
+    buffer_t origin, result, theirs; /* theirs: no address, a displacement instead */
+    int target;
+    ptrdiff_t target_disp;
+    struct ompi_op_t *op;
+    rmalock_op_t core_op;
+    struct ompi_datatype_t *element;
+    struct ompi_win_t *win;
+} request_t;
+
 /* `count` elements as a plain array: the program's own buffer where it is one already, else a copy. */
 typedef struct {
     char *array; /* what the core works on */
     void *copy;  /* the same, if it is a copy; to be freed */
 } native_t;
 
-static int native_open(native_t *native, const void *addr, size_t addr_count,
-                       struct ompi_datatype_t *datatype, size_t count,
+static int native_open(native_t *native, const buffer_t *buffer, size_t count,
                        struct ompi_datatype_t *element)
 {
     ptrdiff_t lb, extent;
     ompi_datatype_get_extent(element, &lb, &extent);
     const bool packed = element->super.size == (size_t) extent;
     native->copy = NULL;
-    if (datatype == element ||
-        (packed && ompi_datatype_is_contiguous_memory_layout(datatype, (int32_t) addr_count))) {
-        ptrdiff_t true_lb, true_extent;
-        ompi_datatype_get_true_extent(datatype, &true_lb, &true_extent);
-        native->array = (char *) addr + true_lb;
+    ptrdiff_t offset;
+    const bool range = osc_rmalock_is_range(buffer->datatype, buffer->count, &offset);
+    if (buffer->datatype == element || (packed && range)) {
+        native->array = (char *) buffer->addr + offset;
         return OMPI_SUCCESS;
     }
     if (count > INT32_MAX) { /* what ompi_datatype_sndrcv counts with */
@@ -146,91 +164,118 @@ static int native_open(native_t *native, const void *addr, size_t addr_count,
     return NULL == native->copy && count > 0 ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-static size_t elements_in(size_t count, const struct ompi_datatype_t *datatype,
-                          const struct ompi_datatype_t *element)
+static bool is_of(const buffer_t *buffer, const struct ompi_datatype_t *element)
 {
-    return count * datatype->super.size / element->super.size;
+    return NULL == buffer->datatype || element == buffer->datatype;
 }
 
-/* All of the family but compare_and_swap. result_dt is NULL where nothing is fetched. */
-static int accumulate(const char *call, const void *origin_addr, int origin_count,
-                      struct ompi_datatype_t *origin_dt, void *result_addr, int result_count,
-                      struct ompi_datatype_t *result_dt, int target, ptrdiff_t target_disp,
-                      int target_count, struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
-                      struct ompi_win_t *win)
+/* Plain arrays of a predefined type on every side, combined by CPU atomics. False: not that simple. */
+static bool accumulate_plain(const request_t *r, int *rc)
 {
-    struct ompi_datatype_t *element =
-        ompi_datatype_is_predefined(target_dt)
-            ? target_dt
-            : ompi_datatype_get_single_predefined_type_from_args(target_dt);
-    if (NULL == element) {
-        return MPI_ERR_TYPE;
+    bool done = false;
+    if (r->element != r->theirs.datatype || !is_of(&r->origin, r->element) ||
+        !is_of(&r->result, r->element)) {
+        return false;
     }
-    const rmalock_op_t core_op = op_of(op);
-    if (!op_is_defined(op, core_op, element)) {
-        return osc_rmalock_error(RMALOCK_ERR_OP);
-    }
-    if (element == target_dt && (element == origin_dt || RMALOCK_OP_NO_OP == core_op) &&
-        (NULL == result_dt || element == result_dt)) {
-        bool done;
-        const rmalock_status_t status = rmalock_accumulate_plain(
-            osc_rmalock_window(win), call, target, target_disp, core_element(element), core_op,
-            RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr, (size_t) target_count,
-            &done);
-        if (done || RMALOCK_OK != status) {
-            return osc_rmalock_error(status);
-        }
-    }
-    const size_t count = elements_in((size_t) target_count, target_dt, element);
+    const rmalock_status_t status = rmalock_accumulate_plain(
+        osc_rmalock_window(r->win), r->call, r->target, r->target_disp, core_element(r->element),
+        r->core_op, r->origin.addr, r->result.addr, (size_t) r->theirs.count, &done);
+    *rc = osc_rmalock_error(status);
+    return done || RMALOCK_OK != status;
+}
+
+static int accumulate_arrays(const request_t *r, size_t count, const void *operand, void *result)
+{
+    osc_rmalock_side_t theirs;
+    combination_t what = {.op = r->op, .element = r->element, .count = count};
+    osc_rmalock_side_open(&theirs, NULL, (size_t) r->theirs.count, r->theirs.datatype);
+    const rmalock_combination_t combination = {
+        .operand = operand,
+        .result = result,
+        .count = count,
+        .element = core_element(r->element),
+        .op = r->core_op,
+        .target_side = &theirs.layout,
+        .host_arg = &what,
+        .combine = combine,
+        .native_layout = native_layout,
+        .native_layout_done = native_layout_done,
+    };
+    const int rc = osc_rmalock_error(rmalock_accumulate(osc_rmalock_window(r->win), r->call,
+                                                        r->target, r->target_disp, &combination));
+    osc_rmalock_side_close(&theirs);
+    return rc;
+}
+
+/* Any types: origin and result become plain arrays and back. */
+static int accumulate_types(const request_t *r)
+{
+    const size_t count =
+        (size_t) r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
     native_t operand = {NULL, NULL}, result = {NULL, NULL};
     int rc = OMPI_SUCCESS;
-
-    if (RMALOCK_OP_NO_OP != core_op) {
-        rc = native_open(&operand, origin_addr, (size_t) origin_count, origin_dt, count, element);
+    if (NULL != r->origin.datatype) {
+        rc = native_open(&operand, &r->origin, count, r->element);
         if (OMPI_SUCCESS == rc && NULL != operand.copy) {
-            rc = ompi_datatype_sndrcv(origin_addr, origin_count, origin_dt, operand.copy,
-                                      (int32_t) count, element);
+            rc = ompi_datatype_sndrcv(r->origin.addr, r->origin.count, r->origin.datatype,
+                                      operand.copy, (int32_t) count, r->element);
         }
     }
-    if (OMPI_SUCCESS == rc && NULL != result_dt) {
-        rc = native_open(&result, result_addr, (size_t) result_count, result_dt, count, element);
+    if (OMPI_SUCCESS == rc && NULL != r->result.datatype) {
+        rc = native_open(&result, &r->result, count, r->element);
     }
     if (OMPI_SUCCESS == rc) {
-        osc_rmalock_side_t theirs;
-        combination_t what = {.op = op, .element = element, .count = count};
-        osc_rmalock_side_open(&theirs, NULL, (size_t) target_count, target_dt);
-        const rmalock_combination_t combination = {
-            .operand = operand.array,
-            .result = result.array,
-            .count = count,
-            .element = core_element(element),
-            .op = core_op,
-            .target_side = &theirs.layout,
-            .host_arg = &what,
-            .combine = combine,
-            .native_layout = native_layout,
-            .native_layout_done = native_layout_done,
-        };
-        rc = osc_rmalock_error(rmalock_accumulate(osc_rmalock_window(win), call, target,
-                                                  target_disp, &combination));
-        osc_rmalock_side_close(&theirs);
+        rc = accumulate_arrays(r, count, operand.array, result.array);
     }
     if (OMPI_SUCCESS == rc && NULL != result.copy) {
-        rc = ompi_datatype_sndrcv(result.copy, (int32_t) count, element, result_addr, result_count,
-                                  result_dt);
+        rc = ompi_datatype_sndrcv(result.copy, (int32_t) count, r->element, r->result.addr,
+                                  r->result.count, r->result.datatype);
     }
     free(operand.copy);
     free(result.copy);
     return rc;
 }
 
+/* All of the family but compare_and_swap. */
+static int accumulate(const char *call, buffer_t origin, buffer_t result, int target,
+                      ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
+                      struct ompi_op_t *op, struct ompi_win_t *win)
+{
+    int rc;
+    request_t r = {.call = call,
+                   .origin = origin,
+                   .result = result,
+                   .theirs = {NULL, target_count, target_dt},
+                   .target = target,
+                   .target_disp = target_disp,
+                   .op = op,
+                   .core_op = op_of(op),
+                   .element = target_dt,
+                   .win = win};
+    if (!ompi_datatype_is_predefined(target_dt)) {
+        r.element = ompi_datatype_get_single_predefined_type_from_args(target_dt);
+    }
+    if (NULL == r.element) {
+        return osc_rmalock_error(RMALOCK_ERR_TYPE);
+    }
+    if (!op_is_defined(op, r.core_op, r.element)) {
+        return osc_rmalock_error(RMALOCK_ERR_OP);
+    }
+    if (RMALOCK_OP_NO_OP == r.core_op) {
+        r.origin = (buffer_t){NULL, 0, NULL};
+    }
+    return accumulate_plain(&r, &rc) ? rc : accumulate_types(&r);
+}
+
+static const buffer_t nothing = {NULL, 0, NULL};
+
 int osc_rmalock_accumulate(const void *origin_addr, int origin_count,
                            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                            int target_count, struct ompi_datatype_t *target_dt,
                            struct ompi_op_t *op, struct ompi_win_t *win)
 {
-    return accumulate("MPI_Accumulate", origin_addr, origin_count, origin_dt, NULL, 0, NULL, target,
-                      target_disp, target_count, target_dt, op, win);
+    return accumulate("MPI_Accumulate", (buffer_t){(void *) origin_addr, origin_count, origin_dt},
+                      nothing, target, target_disp, target_count, target_dt, op, win);
 }
 
 int osc_rmalock_raccumulate(const void *origin_addr, int origin_count,
@@ -239,9 +284,11 @@ int osc_rmalock_raccumulate(const void *origin_addr, int origin_count,
                             struct ompi_op_t *op, struct ompi_win_t *win,
                             struct ompi_request_t **request)
 {
-    return osc_rmalock_complete_request(accumulate("MPI_Raccumulate", origin_addr, origin_count,
-                                                   origin_dt, NULL, 0, NULL, target, target_disp,
-                                                   target_count, target_dt, op, win),
+    return osc_rmalock_complete_request(accumulate("MPI_Raccumulate",
+                                                   (buffer_t){(void *) origin_addr, origin_count,
+                                                              origin_dt},
+                                                   nothing, target, target_disp, target_count,
+                                                    target_dt, op, win),
                                         request);
 }
 
@@ -252,8 +299,9 @@ int osc_rmalock_get_accumulate(const void *origin_addr, int origin_count,
                                struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
                                struct ompi_win_t *win)
 {
-    return accumulate("MPI_Get_accumulate", origin_addr, origin_count, origin_dt, result_addr,
-                      result_count, result_dt, target, target_disp, target_count, target_dt, op, win);
+    return accumulate("MPI_Get_accumulate",
+                      (buffer_t){(void *) origin_addr, origin_count, origin_dt},
+                      (buffer_t){result_addr, result_count, result_dt}, target, target_disp, target_count, target_dt, op, win);
 }
 
 int osc_rmalock_rget_accumulate(const void *origin_addr, int origin_count,
@@ -264,8 +312,9 @@ int osc_rmalock_rget_accumulate(const void *origin_addr, int origin_count,
                                 struct ompi_win_t *win, struct ompi_request_t **request)
 {
     return osc_rmalock_complete_request(
-        accumulate("MPI_Rget_accumulate", origin_addr, origin_count, origin_dt, result_addr,
-                   result_count, result_dt, target, target_disp, target_count, target_dt, op, win),
+        accumulate("MPI_Rget_accumulate",
+                   (buffer_t){(void *) origin_addr, origin_count, origin_dt},
+                   (buffer_t){result_addr, result_count, result_dt}, target, target_disp, target_count, target_dt, op, win),
         request);
 }
 
@@ -273,7 +322,8 @@ int osc_rmalock_fetch_and_op(const void *origin_addr, void *result_addr, struct 
                              int target, ptrdiff_t target_disp, struct ompi_op_t *op,
                              struct ompi_win_t *win)
 {
-    return accumulate("MPI_Fetch_and_op", origin_addr, 1, dt, result_addr, 1, dt, target,
+    return accumulate("MPI_Fetch_and_op", (buffer_t){(void *) origin_addr, 1, dt},
+                      (buffer_t){result_addr, 1, dt}, target,
                       target_disp, 1, dt, op, win);
 }
 

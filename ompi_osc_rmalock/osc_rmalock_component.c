@@ -165,14 +165,14 @@ static const char *flavor_name(int flavor)
     case MPI_WIN_FLAVOR_SHARED:
         return "allocate_shared";
     default:
-        return "dynamic";
+        return "create_dynamic";
     }
 }
 
 /* This process's vote. Everything that may differ between processes is in it; what query does before
  * it (probing peers) all processes do alike. */
-static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor,
-                   bool peers_reachable, char *why, size_t why_size)
+static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, bool peers_reachable,
+                   char *why, size_t why_size)
 {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
@@ -185,18 +185,22 @@ static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, i
     }
     if (!params.enable) {
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
-    } else if (MPI_WIN_FLAVOR_DYNAMIC == flavor) {
-        snprintf(why, why_size, "dynamic windows are not served yet");
     } else if (ompi_group_have_remote_peers(comm->c_local_group)) {
         snprintf(why, why_size, "the communicator spans several hosts");
-    } else if (MPI_WIN_FLAVOR_CREATE == flavor && !peers_reachable) {
+    } else if (!peers_reachable) {
         snprintf(why, why_size,
                  "this process may not read its peers' memory (process_vm_readv), which windows of "
-                 "MPI_Win_create need");
+                 "MPI_Win_create and MPI_Win_create_dynamic need");
     } else {
         return VOTE_SERVE;
     }
     return VOTE_DECLINE;
+}
+
+/* Windows on memory that the processes do not map. */
+static bool needs_peer_memory(int flavor)
+{
+    return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
 }
 
 static vote_t agree(struct ompi_communicator_t *comm, vote_t mine)
@@ -217,15 +221,15 @@ static int component_query(struct ompi_win_t *win, void **base, size_t size, int
     bool peers_reachable = true;
     char why[256] = "another process declined";
     (void) win;
-    (void) base; /* NULL for dynamic windows */
+    (void) base;
     (void) size;
     (void) disp_unit;
 
-    if (MPI_WIN_FLAVOR_CREATE == flavor &&
+    if (needs_peer_memory(flavor) &&
         RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
         return -1;
     }
-    const vote_t mine = vote(comm, info, flavor, peers_reachable, why, sizeof why);
+    const vote_t mine = vote(comm, info, peers_reachable, why, sizeof why);
     const vote_t all = agree(comm, mine);
     if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {
         char text[384];
@@ -251,6 +255,8 @@ static rmalock_flavor_t core_flavor(int flavor)
         return RMALOCK_FLAVOR_CREATE;
     case MPI_WIN_FLAVOR_SHARED:
         return RMALOCK_FLAVOR_SHARED;
+    case MPI_WIN_FLAVOR_DYNAMIC:
+        return RMALOCK_FLAVOR_DYNAMIC;
     default:
         return RMALOCK_FLAVOR_ALLOCATE;
     }
@@ -309,11 +315,15 @@ static int component_select(struct ompi_win_t *win, void **base, size_t size, in
         .comm = osc_rmalock_comm(module->comm),
         .params = params,
     };
-    rc = osc_rmalock_error(rmalock_window_create(&spec, &module->window, base));
+    void *memory;
+    rc = osc_rmalock_error(rmalock_window_create(&spec, &module->window, &memory));
     if (OMPI_SUCCESS != rc) {
         ompi_comm_free(&module->comm);
         free(module);
         return rc;
+    }
+    if (NULL != base) { /* NULL for dynamic windows */
+        *base = memory;
     }
     module->super = osc_rmalock_module_template;
     win->w_osc_module = &module->super;

@@ -14,6 +14,8 @@ int osc_rmalock_error_code(rmalock_status_t status)
         return OMPI_ERR_RMA_SYNC;
     case RMALOCK_ERR_RANGE:
         return OMPI_ERR_RMA_RANGE;
+    case RMALOCK_ERR_ATTACH:
+        return OMPI_ERR_RMA_ATTACH;
     case RMALOCK_ERR_FLAVOR:
         return OMPI_ERR_RMA_FLAVOR;
     case RMALOCK_ERR_NO_MEM:
@@ -91,17 +93,12 @@ static int win_shared_query(struct ompi_win_t *win, int rank, size_t *size, int 
 
 static int win_attach(struct ompi_win_t *win, void *base, size_t size)
 {
-    (void) win;
-    (void) base;
-    (void) size;
-    return OMPI_ERR_RMA_FLAVOR; /* dynamic windows are declined in query */
+    return osc_rmalock_error(rmalock_window_attach(osc_rmalock_window(win), base, size));
 }
 
 static int win_detach(struct ompi_win_t *win, const void *base)
 {
-    (void) win;
-    (void) base;
-    return OMPI_ERR_RMA_FLAVOR;
+    return osc_rmalock_error(rmalock_window_detach(osc_rmalock_window(win), base));
 }
 
 /* ---- passive target -------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ typedef enum rmalock_status {
     RMALOCK_ERR_OP,        /* MPI_ERR_OP: the operation is not defined for the type */
     RMALOCK_ERR_TYPE,      /* MPI_ERR_TYPE: no single predefined element type */
     RMALOCK_ERR_COUNT,     /* MPI_ERR_COUNT: more elements than can be handled at a time */
+    RMALOCK_ERR_ATTACH,    /* MPI_ERR_RMA_ATTACH */
     RMALOCK_ERR_FLAVOR,    /* MPI_ERR_RMA_FLAVOR */
     RMALOCK_ERR_NO_MEM,    /* MPI_ERR_NO_MEM */
     RMALOCK_ERR_COMM,      /* a collective call of the window's communicator failed */
@@ -88,7 +89,8 @@ typedef struct rmalock_comm {
 typedef enum rmalock_flavor {
     RMALOCK_FLAVOR_CREATE,   /* the caller's memory */
     RMALOCK_FLAVOR_ALLOCATE, /* memory of ours, mapped by every process of the node */
-    RMALOCK_FLAVOR_SHARED    /* the same, and one contiguous range of addresses over all ranks */
+    RMALOCK_FLAVOR_SHARED,   /* the same, and one contiguous range of addresses over all ranks */
+    RMALOCK_FLAVOR_DYNAMIC   /* attached and detached by the program; displacements are addresses */
 } rmalock_flavor_t;
 
 typedef struct rmalock_spec {
@@ -107,7 +109,7 @@ typedef struct rmalock_spec {
 typedef struct rmalock_window rmalock_window_t;
 
 /* Collective. Whether each process may read and write the memory of every other one
- * (process_vm_readv, process_vm_writev), which CREATE windows need. The answer is the
+ * (process_vm_readv, process_vm_writev), which CREATE and DYNAMIC windows need. The answer is the
  * caller's own; the caller agrees with the others. */
 rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t *comm, bool *reachable);
 
@@ -120,6 +122,11 @@ rmalock_status_t rmalock_window_free(rmalock_window_t *window);
 /* SHARED. rank < 0 stands for the lowest rank whose size is not 0. */
 rmalock_status_t rmalock_window_shared_query(rmalock_window_t *window, int rank, size_t *size,
                                              int *disp_unit, void **base);
+
+/* DYNAMIC; local calls. RMALOCK_ERR_ATTACH: part of the memory is attached already; no attached memory
+ * begins at `base`. */
+rmalock_status_t rmalock_window_attach(rmalock_window_t *window, void *base, size_t size);
+rmalock_status_t rmalock_window_detach(rmalock_window_t *window, const void *base);
 
 /* The name of the lock algorithm of the window, and why it was chosen. Static text. */
 const char *rmalock_window_lock_name(const rmalock_window_t *window, const char **reason);

@@ -1,8 +1,9 @@
-// Put and get.
+// Put and get, and the memory they may touch.
 #include <cerrno>
 #include <cstring>
 
 #include "window/access.hh"
+#include "window/stream.hh"
 
 namespace rmalock::window {
 
@@ -27,9 +28,58 @@ Status Window::check_epoch_in_full(const char* call, Rank target) {
     return advance(Event::access, call, target);
 }
 
+bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                      std::ptrdiff_t high, const rmalock_layout_t* side) {
+    const Guard guard(*this);
+    const RegionTable* const table =
+        target == rank() ? &attached_regions_->table()
+                         : region_cache_.table(target, published_regions_[target], part(target).pid);
+    if (table == nullptr)
+        return false;
+    const auto at = [displacement](std::ptrdiff_t offset) {
+        return static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(offset);
+    };
+    if (covers(*table, at(low), at(high)))
+        return true;
+    // A type may step from region to region (displacement 0 and absolute addresses, for one).
+    if (side == nullptr || side->contiguous)
+        return false;
+    for (Stream runs(*side); runs.more(); runs.advance(runs.length())) {
+        const auto run = static_cast<std::ptrdiff_t>(runs.address());
+        if (!covers(*table, at(run), at(run) + runs.length()))
+            return false;
+    }
+    return true;
+}
+
+Status Window::attach(void* base, std::size_t size) {
+    static constexpr char kCall[] = "MPI_Win_attach";
+    const Guard guard(*this);
+    if (attached_regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!attached_regions_->attach(reinterpret_cast<std::uint64_t>(base), size))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "part of the %zu bytes at %p is attached already",
+                    size, base);
+    return RMALOCK_OK;
+}
+
+Status Window::detach(const void* base) {
+    static constexpr char kCall[] = "MPI_Win_detach";
+    const Guard guard(*this);
+    if (attached_regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!attached_regions_->detach(reinterpret_cast<std::uint64_t>(base)))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "no attached memory begins at %p", base);
+    return RMALOCK_OK;
+}
+
 Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
                             std::ptrdiff_t low, std::ptrdiff_t high) const {
     const Part& part = this->part(target);
+    if (attached_regions_ != nullptr)
+        return fail(RMALOCK_ERR_RANGE, call, target,
+                    "the bytes %td to %td from address %#tx are not all attached to its window", low,
+                    high, displacement);
     return fail(RMALOCK_ERR_RANGE, call, target,
                 "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
                 " window",
@@ -53,7 +103,7 @@ Status Window::transfer(Direction direction, const char* call, Rank target,
                         const rmalock_layout_t& target_side) {
     Place place;
     const Status status =
-        access(call, target, displacement, target_side.low, target_side.high, place);
+        access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
     if (status != RMALOCK_OK || origin_side.bytes == 0)
         return status;
     return move(direction, call, target, origin_side, target_side, place);

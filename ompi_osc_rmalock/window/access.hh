@@ -29,17 +29,20 @@ inline bool Window::locate(Rank target, std::ptrdiff_t displacement, std::ptrdif
     if (part.mapped)
         place.direct = segment_.base() + part.address + offset;
     else if (target == rank())
-        place.direct = reinterpret_cast<std::byte*>(part.address) + offset;
+        place.direct = reinterpret_cast<std::byte*>(part.address + static_cast<std::uint64_t>(offset));
     else
         place = {nullptr, part.address + static_cast<std::uint64_t>(offset), part.pid};
     return true;
 }
 
 inline Status Window::access(const char* call, Rank target, std::ptrdiff_t displacement,
-                             std::ptrdiff_t low, std::ptrdiff_t high, Place& place) {
+                             std::ptrdiff_t low, std::ptrdiff_t high, Place& place,
+                             const rmalock_layout_t* side) {
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)
         return status;
-    if (low == high || locate(target, displacement, low, high, place))
+    if (low == high ||
+        (locate(target, displacement, low, high, place) &&
+         (attached_regions_ == nullptr || attached(target, displacement, low, high, side))))
         return RMALOCK_OK;
     return out_of_range(call, target, displacement, low, high);
 }

@@ -247,7 +247,7 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
                           const rmalock_combination_t& what) {
     Place place;
     const rmalock_layout_t& side = *what.target_side;
-    const Status status = access(call, target, displacement, side.low, side.high, place);
+    const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
     const Kernel kernel = part(target).mapped ? kernel_for(what.element, what.op) : nullptr;

@@ -62,6 +62,14 @@ Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* s
     return guarded([&] { return window->window->shared_query(rank, *size, *disp_unit, *base); });
 }
 
+Status rmalock_window_attach(rmalock_window_t* window, void* base, size_t size) {
+    return guarded([&] { return window->window->attach(base, size); });
+}
+
+Status rmalock_window_detach(rmalock_window_t* window, const void* base) {
+    return guarded([&] { return window->window->detach(base); });
+}
+
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason) {
     *reason = window->window->choice().reason;
     return window->window->choice().name;

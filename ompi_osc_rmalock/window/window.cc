@@ -14,7 +14,8 @@
 namespace rmalock::window {
 
 /// Where everything lies in a window's segment:
-///   parts (one line per rank) | state (lock words …, per rank) | memory of rank 0 | of rank 1 | …
+///   parts (one line per rank) | published regions (the same; DYNAMIC only) |
+///   state (lock words …, per rank) | memory of rank 0 | of rank 1 | …
 /// Every process computes the same from what all have contributed.
 class Plan {
   public:
@@ -27,7 +28,9 @@ class Plan {
     Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
         : rank_(spec.comm.rank), shares_(std::move(shares)), offsets_(shares_.size()) {
         const std::size_t ranks = shares_.size();
-        state_ = ranks * sizeof(Part);
+        regions_ = ranks * sizeof(Part);
+        dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
+        state_ = regions_ + (dynamic_ ? ranks * sizeof(PublishedRegions) : 0);
         stride_ = fabric::bytes_of(fabric::WindowSlots::count(static_cast<Rank>(ranks)));
         memory_ = whole_pages(state_ + ranks * stride_);
         mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
@@ -57,8 +60,14 @@ class Plan {
         return {base + state_, stride_, static_cast<Rank>(shares_.size())};
     }
 
+    PublishedRegions* published_regions(std::byte* base) const {
+        return dynamic_ ? reinterpret_cast<PublishedRegions*>(base + regions_) : nullptr;
+    }
+
     Part my_part() const {
         const Share& mine = share(rank_);
+        if (dynamic_) // the whole address space; what of it is attached, the regions say
+            return {0, PTRDIFF_MAX, 1, mine.pid, false};
         const std::uint64_t address = mapped_ ? offset(rank_) : mine.address;
         return {address, mine.size, mine.disp_unit, mine.pid, mapped_};
     }
@@ -70,8 +79,8 @@ class Plan {
     Rank rank_;
     std::vector<Share> shares_;
     std::vector<std::size_t> offsets_;
-    std::size_t state_ = 0, stride_ = 0, memory_ = 0, bytes_ = 0;
-    bool mapped_ = false;
+    std::size_t regions_ = 0, state_ = 0, stride_ = 0, memory_ = 0, bytes_ = 0;
+    bool mapped_ = false, dynamic_ = false;
 };
 
 namespace {
@@ -88,11 +97,14 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec) {
 Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
     : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm), threads_(host().threads),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
+      published_regions_(plan.published_regions(segment_.base())),
       fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),
       choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size, .one_node = true})),
       lock_(locks::make(choice_, fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     parts_[rank()] = plan.my_part();
+    if (published_regions_ != nullptr)
+        attached_regions_ = std::make_unique<AttachedRegions>(published_regions_[rank()]);
 }
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {

@@ -17,6 +17,7 @@
 #include "window/epoch.hh"
 #include "window/held.hh"
 #include "window/memory.hh"
+#include "window/regions.hh"
 #include "window/segment.hh"
 
 namespace rmalock::window {
@@ -31,6 +32,8 @@ class Window {
 
     void* base() const;
     Status shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const;
+    Status attach(void* base, std::size_t size);
+    Status detach(const void* base);
     const locks::Choice& choice() const { return choice_; }
 
     Status lock(bool exclusive, Rank target, bool nocheck);
@@ -107,14 +110,18 @@ class Window {
     Status advance(Event event, const char* call, Rank target = -1);
 
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
-    /// be), and where the displacement is. The call touches the bytes [low, high) from there; it fails
-    /// if they reach outside the target's memory.
+    /// be), and where the displacement is. The call touches the bytes [low, high) from there, or those
+    /// of `side`, if given; it fails if they reach outside the target's memory.
     Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                  std::ptrdiff_t high, Place& place);
+                  std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
     Status check_epoch(const char* call, Rank target);
     Status check_epoch_in_full(const char* call, Rank target);
     bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
                 Place& place) const;
+    /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from it, are
+    /// attached at the target.
+    bool attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                  const rmalock_layout_t* side);
     Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
                         std::ptrdiff_t low, std::ptrdiff_t high) const;
     /// A copy that reports what failed.
@@ -136,6 +143,7 @@ class Window {
 
     Segment segment_;
     Part* const parts_; ///< in the segment, one per rank
+    PublishedRegions* const published_regions_; ///< DYNAMIC: in the segment, one per rank
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
     const std::unique_ptr<locks::WindowLock> lock_;
@@ -147,6 +155,8 @@ class Window {
     bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
     std::vector<bool> access_group_; ///< started: by rank
     std::vector<Rank> targets_;      ///< started: the same, as a list
+    std::unique_ptr<AttachedRegions> attached_regions_; ///< DYNAMIC: this process's
+    RegionCache region_cache_;                          ///< DYNAMIC: of the other processes
     bool exposed_ = false;           ///< between post and wait
     std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
 };

@@ -244,9 +244,10 @@ static inline bool window_open(struct window* w, MPI_Aint bytes, int unit) {
 }
 
 static inline void window_close(struct window* w) {
-    if (w->flavor == DYNAMIC && w->bytes > 0) {
-        MPI_Barrier(w->comm);
-        OK(MPI_Win_detach(w->win, w->base));
+    if (w->flavor == DYNAMIC) {
+        MPI_Barrier(w->comm); // nobody is still at work on what is detached
+        if (w->bytes > 0)
+            OK(MPI_Win_detach(w->win, w->base));
     }
     OK(MPI_Win_free(&w->win));
     if (w->flavor == CREATE || w->flavor == DYNAMIC)

@@ -1,0 +1,71 @@
+// D-MCS: one queue per target; waiters spin on a word of their own.
+//
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section
+// 2.4, Listings 2 (acquire) and 3 (release).
+//
+// Words: TAIL of target t at t (atomic); NEXT and STATUS in each node (mailbox). See mcs_queue.hh.
+//
+//    acquire   pred = SWAP(TAIL, me)                                              L2: 6-7
+//              if pred: PUT(pred.NEXT, me);  await STATUS != 0                    L2: 8-14
+//    release   succ = GET(NEXT)                                                   L3: 2
+//              if !succ: if CAS(TAIL, me -> 0) == me: return;  succ = await NEXT  L3: 3-12
+//              PUT(succ.STATUS, GRANTED)                                          L3: 14
+//
+// Deviations from the paper
+//   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here, and inverted: 0 waits.
+//   D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
+//   D3  Nodes come from a pool, so that one process can be in the queues of many targets.
+//   D4  The hand-over is posted and not flushed: who waits for it sees it, nobody else cares.
+//   D5  There is no shared mode: shared acquires queue like exclusive ones.
+//
+// Overtaking: none. Who has swapped TAIL is overtaken only by those before it.
+//
+// Cost off node: acquire 1 atomic = 1 round trip, contended a posted put more; release 1 atomic = 1
+// round trip if there is no successor, else 1 posted put. Waiters read their own memory.
+// Memory: 1 word per target; one node (a line) per lock that a process holds or awaits.
+#pragma once
+
+#include "locks/mcs_queue.hh"
+
+namespace rmalock::locks {
+
+template <fabric::Fabric F>
+class DMcs {
+  public:
+    static constexpr const char* kName = "d_mcs";
+    static constexpr Slot kHomeSlots = 1;
+    /// Slots of the pool per lock that a process holds or awaits.
+    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+
+    /// TAIL is slot `home` of every rank, zeroed before the first acquire of anybody.
+    DMcs(F& fabric, Slot home, Pool& pool) : queue_(fabric), home_(home), pool_(pool) {}
+
+    Hold acquire_exclusive(Rank target) {
+        const Word node = pool_.take();
+        if (queue_.join({target, home_}, node))
+            queue_.await_and_take_status(node);
+        return {name_of(node)};
+    }
+
+    void release_exclusive(Rank target, Hold hold) {
+        const Word node = node_of(hold.opaque);
+        Value succ = queue_.next(node);
+        if (succ == 0)
+            succ = queue_.leave({target, home_}, node);
+        pool_.give(node);
+        if (succ != 0)
+            queue_.tell(succ, kGranted);
+    }
+
+    Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
+    void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+  private:
+    static constexpr Value kGranted = 1;
+
+    McsQueue<F> queue_;
+    Slot home_;
+    Pool& pool_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,105 @@
+// foMPI-RW: two levels, one master word per window and one word per target. A baseline.
+//
+// R. Gerstenberger, M. Besta, T. Hoefler: "Enabling Highly-Scalable Remote Memory Access
+// Programming with MPI-3 One Sided", SC 2013, section 2.3; named foMPI-RW in "High-Performance
+// Distributed RMA Locks", HPDC 2016, section 5.
+//
+// Words (atomic use): at the window's master [ lock_all:32 | exclusives:32 ], at each target
+// [ readers:63 | writer:1 ].
+//
+//    exclusive  v = FADD(master, 1); if v.lock_all: ADD(master, -1), back off, again
+//               if CAS(target, 0 -> 1) != 0: ADD(master, -1), back off, again
+//      release  ADD(target, -1); ADD(master, -1)                                       (posted)
+//    shared     v = FADD(target, 2); if v.writer: await target.writer == 0
+//      release  ADD(target, -2)                                                        (posted)
+//    lock_all   v = FADD(master, 2^32); if v.exclusives: ADD(master, -2^32), back off, again
+//      release  ADD(master, -2^32)                                                     (posted)
+//
+// Deviations from the paper
+//   D1  Before an attempt is repeated, the word that stood in its way is watched, bounded.
+//
+// Why it excludes: exclusives and lock_all each add themselves before they look for the other, and
+// fetching verbs have one order. A reader that meets a writer stays counted, so no later writer's
+// compare-and-swap from 0 succeeds.
+//
+// What it does not give, as printed: writers starve behind readers; an exclusive that fails leaves
+// +1 in the master for a while, so a stream of them can hide the zero that lock_all waits for, for
+// ever.
+//
+// Cost off node: shared 1 atomic = 1 round trip, exclusive 2, lock_all 1; releases are posted, 1, 2
+// and 1 atomics. Waiting polls the word of the target or master.
+// Memory: 1 word per target, 1 at the master.
+#pragma once
+
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+template <fabric::Fabric F>
+class FompiRw {
+  public:
+    static constexpr const char* kName = "fompi_rw";
+    /// The second word is used at the master only.
+    static constexpr Slot kHomeSlots = 2;
+    static constexpr Slot kPoolNodeSlots = 0;
+
+    /// The words are slots `home` and `home` + 1, zeroed before the first acquire of anybody.
+    FompiRw(F& fabric, Slot home, Rank master = 0)
+        : fabric_(fabric), home_(home), master_{master, home + 1} {}
+
+    Hold acquire_exclusive(Rank target) {
+        for (unsigned attempt = 1;; ++attempt) {
+            if (lock_alls(fabric_.fetch_add(master_, kExclusive)) != 0) {
+                fabric_.add(master_, Value{0} - kExclusive);
+                fabric_.await(master_, [](Value v) { return lock_alls(v) == 0; });
+            } else {
+                if (fabric_.compare_swap(word(target), 0, kWriter) == 0)
+                    return {};
+                fabric_.add(master_, Value{0} - kExclusive);
+                fabric_.await(word(target), fabric::equals(0));
+            }
+            fabric_.backoff(attempt);
+        }
+    }
+
+    void release_exclusive(Rank target, Hold) {
+        fabric_.add(word(target), Value{0} - kWriter);
+        fabric_.add(master_, Value{0} - kExclusive);
+    }
+
+    Hold acquire_shared(Rank target) {
+        if ((fabric_.fetch_add(word(target), kReader) & kWriter) != 0)
+            fabric_.await(word(target), [](Value v) { return (v & kWriter) == 0; });
+        return {};
+    }
+
+    void release_shared(Rank target, Hold) { fabric_.add(word(target), Value{0} - kReader); }
+
+    /// MPI_Win_lock_all: shared access to every target.
+    Hold acquire_all() {
+        for (unsigned attempt = 1; exclusives(fabric_.fetch_add(master_, kLockAll)) != 0;
+             ++attempt) {
+            fabric_.add(master_, Value{0} - kLockAll);
+            fabric_.await(master_, [](Value v) { return exclusives(v) == 0; });
+            fabric_.backoff(attempt);
+        }
+        return {};
+    }
+
+    void release_all(Hold) { fabric_.add(master_, Value{0} - kLockAll); }
+
+  private:
+    static constexpr Value kWriter = 1, kReader = 2;
+    static constexpr Value kExclusive = 1, kLockAll = Value{1} << 32;
+
+    static constexpr Value lock_alls(Value master) { return master >> 32; }
+    static constexpr Value exclusives(Value master) { return master & (kLockAll - 1); }
+
+    Word word(Rank target) const { return {target, home_}; }
+
+    F& fabric_;
+    Slot home_;
+    Word master_;
+};
+
+} // namespace rmalock::locks

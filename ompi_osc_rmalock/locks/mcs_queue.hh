@@ -1,0 +1,79 @@
+// The queue of MCS locks, which D-MCS, RMA-MCS, RMA-RW and the phase-fair lock have in common.
+//
+// J. M. Mellor-Crummey, M. L. Scott: "Algorithms for Scalable Synchronization on Shared-Memory
+// Multiprocessors", TOCS 1991; over remote memory as in Listings 2 and 3 of P. Schmid, M. Besta,
+// T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016.
+//
+//     TAIL    name of the last node, 0 if the queue is empty                       atomic
+//     NEXT    of a node: name of the node behind it                                mailbox
+//     STATUS  of a node: what its predecessor says to it, 0 until it has           mailbox
+//
+//    join    pred = SWAP(TAIL, me);  if pred: PUT(pred.NEXT, me)
+//    leave   if CAS(TAIL, me -> 0) == me: alone;  else await NEXT
+//
+// A node is all zero while it is in no queue. So a join needs no writes before its swap, and nobody
+// waits for the flush that would have to order them: who reads a NEXT or STATUS that is not 0
+// clears it before the node can be used again. No late put can hit the node afterwards: its
+// predecessor wrote STATUS once and its successor NEXT once, and both were seen before.
+#pragma once
+
+#include "locks/pool.hh"
+
+namespace rmalock::locks {
+
+template <fabric::Fabric F>
+class McsQueue {
+  public:
+    static constexpr Slot kNext = 0, kStatus = 1;
+
+    explicit McsQueue(F& fabric) : fabric_(fabric) {}
+
+    /// Puts `node` behind the others. Returns whether there are any, who will write its STATUS.
+    bool join(Word tail, Word node) {
+        const Value pred = fabric_.swap(tail, name_of(node));
+        if (pred != 0)
+            fabric_.put(field(node_of(pred), kNext), name_of(node));
+        return pred != 0;
+    }
+
+    /// What the predecessor says. STATUS keeps it until somebody takes it.
+    Value await_status(Word node) {
+        return fabric_.await(field(node, kStatus), fabric::differs(0));
+    }
+
+    /// What the predecessor said, 0 if there was none.
+    Value take_status(Word node) { return taken(node, fabric_.get(field(node, kStatus))); }
+
+    Value await_and_take_status(Word node) { return taken(node, await_status(node)); }
+
+    /// The node behind `node` if it has shown itself, else 0.
+    Value next(Word node) { return seen(node, fabric_.get(field(node, kNext))); }
+
+    /// Takes `node`, which showed no successor, out of the queue. Returns 0 if it was the last,
+    /// else the successor, which had swapped TAIL but not yet shown itself.
+    Value leave(Word tail, Word node) {
+        if (fabric_.compare_swap(tail, name_of(node), 0) == name_of(node))
+            return 0;
+        return seen(node, fabric_.await(field(node, kNext), fabric::differs(0)));
+    }
+
+    /// The only thing that ever ends the successor's wait.
+    void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
+
+  private:
+    Value taken(Word node, Value status) {
+        if (status != 0)
+            fabric_.put(field(node, kStatus), 0);
+        return status;
+    }
+
+    Value seen(Word node, Value next) {
+        if (next != 0)
+            fabric_.put(field(node, kNext), 0);
+        return next;
+    }
+
+    F& fabric_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,235 @@
+// PFX: a phase-fair reader-writer lock in which everybody registers and nobody retries.
+//
+// Our own. Readers and writers are accounted for in one word as in Go's sync.RWMutex; writers queue
+// as in MCS locks (mcs_queue.hh); readers that have to wait form a list (push_list.hh); phases
+// alternate as in B. Brandenburg, J. Anderson: "Spin-Based Reader-Writer Synchronization for
+// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own.
+//
+// Words at the target's home (all atomic use), one line:
+//
+//    S      [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
+//    RO     [ drainer:40 | count:24 ]  the drainer's node; readers it still waits for, maybe < 0
+//    TAIL   last exclusive in the queue
+//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r)
+//    RH[2]  last reader on the list of phase 0, 1
+//
+// Words of a node (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
+// has left; WAKE of the list.
+//
+//    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
+//           wait(RH[s.PH]) for the end of the phase: GET(S).PH != s.PH
+//    s_rel  s = FADD(S, -1)
+//           if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(o.drainer.DRN, 1)
+//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in            // one atomic if s.RC == 0
+//           if join(TAIL): await STATUS, which is one of
+//               DIRECT(n): chain = n + 1; in
+//               PHASE(r):  chain = 1; drain(r); in
+//           h = SWAP(HW, me);  if h is not PHASE(r): await STATUS == PHASE(r)
+//           SWAP(HW, 0);  chain = 1;  drain(r)
+//    drain  if r: o = FADD(RO, [me | r]);  if o.count + r != 0: await DRN;  FADD(RO, [-me | 0])
+//    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
+//           if succ and chain < T_W: PUT(succ.STATUS, DIRECT(chain)); return
+//           s = FADD(S, PH - chain * X1)                                         // phase change
+//           if s.RC: wake_all(RH[s.PH])
+//           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
+//                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
+//
+// Why it excludes: a reader is admitted if no exclusive was registered when it registered, or when
+// the phase it registered in is over. The exclusive that takes over from a phase change knows how
+// many readers were registered at that moment (r), all admitted by it, and drains exactly so many:
+// readers that leave while XC != 0 count RO down, each once. The exclusives of a chain leave their
+// registrations in S; the last one, who knows how many they are, takes all of them back, so XC != 0
+// until then.
+//
+// The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
+// being in the queue; the first of the queue meets it in HW, whoever comes first.
+//
+// Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
+// admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
+// readers admitted before it at one change of phase per T_W of them.
+//
+// Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
+// they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
+// more if readers wait, 1 more if the successor has not shown itself.
+// Memory: one line per target; one node (a line) per lock that a process awaits, or holds after it
+// has been in the queue.
+#pragma once
+
+#include "locks/mcs_queue.hh"
+#include "locks/push_list.hh"
+
+namespace rmalock::locks {
+
+/// Thresholds of Pfx.
+struct PfxLimits {
+    /// T_W: how many exclusives may follow each other before waiting readers are let in, < 2^24.
+    Value t_w = 64;
+};
+
+template <fabric::Fabric F>
+class Pfx {
+  public:
+    static constexpr const char* kName = "pfx";
+    static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
+    /// Slots of the pool per lock that a process holds or awaits.
+    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+
+    /// The home record is slots `home`... of every rank, zeroed before the first acquire of
+    /// anybody.
+    Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
+        : fabric_(fabric), queue_(fabric), readers_(fabric), home_(home), pool_(pool),
+          limits_(limits) {}
+
+    Hold acquire_shared(Rank target) {
+        const Value s = fabric_.fetch_add(word(target, kS), 1);
+        if (exclusives(s) != 0) {
+            const Word node = pool_.take();
+            readers_.wait(list(target, s), node,
+                          [&] { return phase(fabric_.get(word(target, kS))) != phase(s); });
+            pool_.give(node);
+        }
+        return {};
+    }
+
+    void release_shared(Rank target, Hold) {
+        const Value s = fabric_.fetch_add(word(target, kS), Value{0} - 1);
+        if (exclusives(s) == 0)
+            return;
+        const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
+        if (count(o) == 1 && drainer(o) != 0)
+            fabric_.put(field(node_of(drainer(o)), kDrn), 1);
+    }
+
+    Hold acquire_exclusive(Rank target) {
+        const Value s = fabric_.fetch_add(word(target, kS), kX1);
+        if (exclusives(s) == 0 && readers(s) == 0)
+            return hold({});
+        const Word node = pool_.take();
+        if (exclusives(s) == 0) {
+            drain(target, node, readers(s));
+            pool_.give(node); // not in the queue: nobody can write to the node any more
+            return hold({});
+        }
+        return hold(join_queue(target, node));
+    }
+
+    void release_exclusive(Rank target, Hold held) {
+        const Turn mine = turn(held);
+        Value succ = 0;
+        if (mine.node != 0) {
+            const Word node = node_of(mine.node);
+            succ = queue_.next(node);
+            if (succ == 0)
+                succ = queue_.leave(word(target, kTail), node);
+            pool_.give(node);
+        }
+        if (succ != 0 && mine.chain < limits_.t_w)
+            queue_.tell(succ, direct(mine.chain));
+        else
+            change_phase(target, mine.chain, succ);
+    }
+
+  private:
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
+    static constexpr Slot kDrn = 2;                                     // of a node
+
+    // ---- what the words hold --------------------------------------------------------------------
+    static constexpr unsigned kReaderBits = 32;
+    static constexpr Value kX1 = Value{1} << kReaderBits;
+    /// Added, not or-ed: the carry out of the top bit is meant to be lost.
+    static constexpr Value kPhase = Value{1} << 63;
+
+    static constexpr Value phase(Value s) { return s >> 63; }
+    static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
+    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+
+    static constexpr unsigned kCountBits = 24;
+    /// A negative count has borrowed from the drainer's field: sign-extend first, then subtract.
+    static constexpr std::int64_t count(Value ro) {
+        return static_cast<std::int64_t>(ro << (64 - kCountBits)) >> (64 - kCountBits);
+    }
+    static constexpr Value drainer(Value ro) {
+        return (ro - static_cast<Value>(count(ro))) >> kCountBits;
+    }
+
+    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
+    static constexpr Value kPhaseMessage = Value{1} << 63;
+    static constexpr Value direct(Value chain) { return chain; }
+    static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
+    static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
+
+    /// What a holder knows: its node if it is in the queue, and how many exclusives there have been
+    /// since the last change of phase, itself included. So many registrations are still in S.
+    struct Turn {
+        Value node = 0;
+        Value chain = 1;
+    };
+    static Hold hold(Turn turn) { return {turn.chain << kNameBits | turn.node}; }
+    static Turn turn(Hold hold) { return {hold.opaque & kNameMask, hold.opaque >> kNameBits}; }
+
+    Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
+
+    /// The list of the readers that wait for the end of the phase in `s`.
+    Word list(Rank target, Value s) const {
+        return word(target, kRh + static_cast<Slot>(phase(s)));
+    }
+
+    // ---- exclusives -----------------------------------------------------------------------------
+    Turn join_queue(Rank target, Word node) {
+        Value message = 0;
+        if (queue_.join(word(target, kTail), node)) {
+            message = queue_.await_and_take_status(node);
+            if (!is_phase(message))
+                return {name_of(node), message + 1};
+        } else {
+            message = meet_owner(target, node);
+        }
+        drain(target, node, message & ~kPhaseMessage);
+        return {name_of(node), 1};
+    }
+
+    /// The first of the queue and the owner that is not in it find each other, whoever comes first.
+    Value meet_owner(Rank target, Word node) {
+        Value message = fabric_.swap(word(target, kHw), name_of(node));
+        if (!is_phase(message))
+            message = queue_.await_and_take_status(node);
+        fabric_.swap(word(target, kHw), 0);
+        return message;
+    }
+
+    /// Waits until the `r` readers that were inside when the exclusives took over have left.
+    void drain(Rank target, Word node, Value r) {
+        if (r == 0)
+            return;
+        const Value me = name_of(node) << kCountBits;
+        const Value o = fabric_.fetch_add(word(target, kRo), me + r);
+        if (count(o) + static_cast<std::int64_t>(r) != 0) {
+            fabric_.await(field(node, kDrn), fabric::equals(1));
+            fabric_.put(field(node, kDrn), 0);
+        }
+        fabric_.fetch_add(word(target, kRo), Value{0} - me);
+    }
+
+    /// Lets the readers in that wait, and whoever is next drain them.
+    void change_phase(Rank target, Value chain, Value succ) {
+        const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
+        const Value message = phase_message(readers(s));
+        if (readers(s) != 0)
+            readers_.wake_all(list(target, s));
+        if (exclusives(s) == chain)
+            return;
+        if (succ == 0)
+            succ = fabric_.swap(word(target, kHw), message);
+        if (succ != 0) // else the first of the queue will find the message
+            queue_.tell(succ, message);
+    }
+
+    F& fabric_;
+    McsQueue<F> queue_;
+    PushList<F> readers_;
+    Slot home_;
+    Pool& pool_;
+    PfxLimits limits_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,188 @@
+// DT: the distributed tree of queues that RMA-MCS is and RMA-RW's writers climb.
+//
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, sections
+// 3.2.2 and 3.2.3, Listings 4 (acquire) and 5 (release), and the queue part of Listings 7 and 8.
+//
+// Words, for every target t (see mcs_queue.hh for their use):
+//
+//    at t              TAIL of level 1
+//    at seat(i, j, t)  for i = 2 … N: TAIL of the queue of element j of level i, and the node
+//                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
+//    in the pool       the process's own node, in the queue of level N
+//
+// STATUS is one of
+//
+//    PASS(chain, total)  the lock: how many of this queue have had it in a row, and how many
+//                        critical sections there have been since MODE_CHANGE
+//    ACQUIRE_PARENT      the queue is yours, the lock is to be fetched a level up
+//    MODE_CHANGE         level 1 only: the lock is yours to take from the readers
+//
+//    acquire<i>   if join(TAIL[i, e(p,i)], node<i>):                            L4: 5-8   L7: 5-9
+//                     await STATUS;  if it is not ACQUIRE_PARENT: return it     L4: 9-18  L7: 10-14
+//                 i > 1 ? acquire<i-1> : return "nobody was there"              L4: 23    L7: 19
+//    release<i>   succ = NEXT;  chain = PASS's, or 1 if STATUS was no PASS      L5: 3-4   L8: 4
+//                 if i > 1 and succ and chain < T_L,i and total < T_W:          L5: 5-9
+//                     PUT(succ.STATUS, PASS(chain + 1, total + 1)); return
+//                 i > 1 ? release<i-1> : next = what the lock says              L5: 12    L8: 5-13
+//                 if !succ: succ = leave(TAIL[i, e(p,i)]);  if !succ: return    L5: 13-21 L8: 15-20
+//                 PUT(succ.STATUS, i > 1 ? ACQUIRE_PARENT : next)               L5: 23    L8: 23
+//
+// Deviations from the paper
+//   T1  Listings 4, 5, 7 and 8 queue the caller's own node at every level. Who releases level i < N
+//       is in general another process of the element, which then passes on, or waits for, the wrong
+//       node: for N >= 2 that deadlocks. Here the node of level i < N belongs to the element, as in
+//       HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
+//   T2  An element's node is cleaned by who takes it out of the queue, and flushed before the next
+//       process of the element can use it; the paper prepares nodes on entry.
+//   T3  T_L,i counts the acquisitions of a turn, not the passings between them, so that the turns
+//       of all levels multiply to T_W. Compared with `<`, not `==`.
+//   T4  PASS carries the number of critical sections since MODE_CHANGE beside the queue's own
+//       count: Listing 8 compares T_W with a count of level-1 passings.
+//   T5  ACQUIRE_START is not written: a node whose STATUS is 0 starts a turn.
+//   T6  One tree per target, its records dealt out over the members of an element.
+//
+// Memory at each rank, in lines: 1 for the root, the sum over levels i = 2 … N of
+// ceil(P / members of an element), and the pool. TAIL shares a line with the element's node: both
+// are touched when the element's turn changes.
+#pragma once
+
+#include <array>
+
+#include "locks/mcs_queue.hh"
+#include "topology/tree.hh"
+
+namespace rmalock::locks {
+
+inline constexpr unsigned kMaxLevels = 4;
+
+/// Thresholds of the tree.
+struct TreeLimits {
+    /// T_L,i at index i of 2 … N: acquisitions in a row within an element of level i, < 2^24.
+    std::array<Value, kMaxLevels + 1> t_l{};
+    /// T_W: critical sections in a row before MODE_CHANGE, < 2^24.
+    Value t_w = (Value{1} << 24) - 1;
+};
+
+template <fabric::Fabric F>
+class QueueTree {
+  public:
+    static constexpr Slot kRootSlots = 1;
+    static constexpr Slot kElementSlots = fabric::kWordsPerLine;
+
+    /// Slots at each rank for the elements' records.
+    static Slot element_slots(const topology::Tree& tree) {
+        Slot records = 0;
+        for (const topology::Level& level : tree.below_root)
+            records += level.records();
+        return records * kElementSlots;
+    }
+
+    QueueTree(F& fabric, Slot root, Slot elements, Pool& pool, const topology::Tree& tree,
+              const TreeLimits& limits)
+        : fabric_(fabric), queue_(fabric), root_(root), pool_(pool), tree_(tree), limits_(limits) {
+        for (unsigned i = 2; i <= tree.levels(); ++i) {
+            elements_[i] = elements;
+            elements += tree.level(i).records() * kElementSlots;
+        }
+    }
+
+    /// What a holder knows: its node, and how many critical sections there have been since
+    /// MODE_CHANGE, its own included.
+    struct Turn {
+        Word node;
+        Value total;
+        bool from_readers; ///< nobody handed over the lock: it is to be taken from the readers
+    };
+    static Hold hold(Turn turn) { return {turn.total << kNameBits | name_of(turn.node)}; }
+    static Turn turn(Hold hold) {
+        return {node_of(hold.opaque & kNameMask), hold.opaque >> kNameBits, false};
+    }
+
+    Turn acquire(Rank target) {
+        const Word own = pool_.take();
+        for (unsigned i = tree_.levels();; --i) {
+            if (queue_.join(tail(i, target), node(i, target, own))) {
+                const Value status = queue_.await_status(node(i, target, own));
+                if (is_pass(status))
+                    return {own, total(status), false};
+                if (status == kModeChange)
+                    return {own, 1, true};
+            }
+            if (i == 1)
+                return {own, 1, true};
+        }
+    }
+
+    /// `leave_root(bool alone)` is called by who gives up level 1, `alone` if no successor has
+    /// shown itself. It returns whether a successor has to take the lock from the readers.
+    template <class LeaveRoot>
+    void release(Rank target, Turn mine, LeaveRoot&& leave_root) {
+        release_level(tree_.levels(), target, mine, leave_root);
+        pool_.give(mine.node);
+    }
+
+  private:
+    static constexpr Slot kElementNode = 0, kElementTail = 2; // of an element's record
+
+    static constexpr unsigned kCountBits = 24;
+    static constexpr Value kCountMask = (Value{1} << kCountBits) - 1;
+    static constexpr Value kPass = Value{1} << 62, kAcquireParent = Value{2} << 62,
+                           kModeChange = Value{3} << 62;
+
+    static constexpr Value pass(Value chain, Value total) {
+        return kPass | chain << kCountBits | total;
+    }
+    static constexpr bool is_pass(Value status) { return status >> 62 == 1; }
+    static constexpr Value total(Value status) { return status & kCountMask; }
+    static constexpr Value chain(Value status) {
+        return is_pass(status) ? status >> kCountBits & kCountMask : 1;
+    }
+
+    /// The record of the caller's element at level i of 2 … N.
+    Word record(unsigned i, Rank target) const {
+        const topology::Level& level = tree_.level(i);
+        const topology::Seat seat = level.seat(level.element(fabric_.self()), target);
+        return {seat.rank, elements_[i] + seat.record * kElementSlots};
+    }
+    Word tail(unsigned i, Rank target) const {
+        return i == 1 ? Word{target, root_} : field(record(i, target), kElementTail);
+    }
+    /// The node in the queue of level i: the element's of the level below, the process's own at N.
+    Word node(unsigned i, Rank target, Word own) const {
+        return i == tree_.levels() ? own : field(record(i + 1, target), kElementNode);
+    }
+
+    template <class LeaveRoot>
+    void release_level(unsigned i, Rank target, const Turn& mine, LeaveRoot& leave_root) {
+        const Word here = node(i, target, mine.node);
+        Value succ = queue_.next(here);
+        const Value in_a_row = chain(queue_.take_status(here));
+        if (i > 1 && succ != 0 && in_a_row < limits_.t_l[i] && mine.total < limits_.t_w) {
+            queue_.tell(succ, pass(in_a_row + 1, mine.total + 1));
+        } else {
+            Value message = kAcquireParent;
+            if (i > 1)
+                release_level(i - 1, target, mine, leave_root);
+            else
+                message = leave_root(succ == 0) ? kModeChange : pass(1, mine.total + 1);
+            if (succ == 0)
+                succ = queue_.leave(tail(i, target), here);
+            if (succ != 0)
+                queue_.tell(succ, message);
+        }
+        // An element's node is used next by whom the level below admits; it has to be clean by
+        // then.
+        if (i < tree_.levels())
+            fabric_.flush(here.rank);
+    }
+
+    F& fabric_;
+    McsQueue<F> queue_;
+    Slot root_;
+    std::array<Slot, kMaxLevels + 1> elements_{};
+    Pool& pool_;
+    const topology::Tree& tree_;
+    TreeLimits limits_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,56 @@
+// RMA-MCS: a tree of queues that keeps the lock within an element of the machine for a while.
+//
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016,
+// section 3.5: DT on its own, without counters and readers; Listings 4 and 5 at every level.
+//
+// Words, pseudo-code and deviations T1 … T6: queue_tree.hh. In addition
+//   D1  T_L,1 and T_W are not used: without readers there is nobody to let in at the root.
+//   D2  There is no shared mode: shared acquires queue like exclusive ones.
+//
+// Overtaking: at the root elements take turns in order; who is first of its element's queue waits
+// for one turn of each other element, a turn of level i being at most the product of T_L,i … T_L,N
+// critical sections. Within an element, first come, first served.
+//
+// Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release
+// uncontended the same. Hand-over within a node: 1 store; to another node: 1 posted put. On trees
+// deeper than nodes an element's node may lie on another of its nodes: its one process that waits
+// there then polls that word with back-off.
+// Memory: queue_tree.hh.
+#pragma once
+
+#include "locks/queue_tree.hh"
+
+namespace rmalock::locks {
+
+template <fabric::Fabric F>
+class RmaMcs {
+  public:
+    static constexpr const char* kName = "rma_mcs";
+    static constexpr Slot kHomeSlots = QueueTree<F>::kRootSlots;
+    /// Slots of the pool per lock that a process holds or awaits.
+    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+
+    /// Slots at each rank beside kHomeSlots and the pool.
+    static Slot element_slots(const topology::Tree& tree) {
+        return QueueTree<F>::element_slots(tree);
+    }
+
+    /// The root's records are slots `home`... of every rank, the elements' slots `elements`...
+    RmaMcs(F& fabric, Slot home, Slot elements, Pool& pool, const topology::Tree& tree,
+           const TreeLimits& limits)
+        : tree_(fabric, home, elements, pool, tree, limits) {}
+
+    Hold acquire_exclusive(Rank target) { return tree_.hold(tree_.acquire(target)); }
+
+    void release_exclusive(Rank target, Hold hold) {
+        tree_.release(target, tree_.turn(hold), [](bool) { return true; });
+    }
+
+    Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
+    void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+  private:
+    QueueTree<F> tree_;
+};
+
+} // namespace rmalock::locks

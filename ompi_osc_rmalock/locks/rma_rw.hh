@@ -1,0 +1,173 @@
+// RMA-RW: readers count themselves in at a counter near them; writers climb a tree of queues and
+// then close all counters.
+//
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 3,
+// Listings 4-10.
+//
+// Words, for every target t: the tree of queues (DT, queue_tree.hh), and for each physical counter
+// of the distributed counter (DC), at seat c(p) of every group of T_DC processes, on two lines:
+//
+//    ARRIVE  [ GEN:1 | WRITE:1 | readers that arrived:62 ]                        atomic
+//    DEPART  readers that departed                                                atomic
+//
+//    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
+//                     if v.WRITE: await ARRIVE.GEN != v.GEN                       L9: 5-8, 13-24
+//    reader release   ADD(DEPART, 1)                               (posted)       L10
+//    writer acquire   acquire<N … 1>                                              L4, L7
+//                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
+//    set_counters_to_WRITE                                                        L6: 2-7
+//                     for each counter: v = FADD(ARRIVE, WRITE);  arrived = v.readers
+//                     for each counter: await DEPART == arrived
+//    writer release   release<N … 1>, and at level 1                              L5, L8
+//                     if total >= T_W or no successor:                            L8: 5-13
+//                         reset_counters;  next = MODE_CHANGE
+//    reset_counters   for each counter: ADD(ARRIVE, WRITE);  flush                L6: 9-28
+//
+// Adding WRITE a second time clears it and flips GEN, whose carry is lost.
+//
+// Deviations from the paper, beside T1 … T6 of queue_tree.hh
+//   D1  Listing 6 flags the counters and never looks for readers inside, though the text says so:
+//       the writer waits for each counter to drain, after it has flagged all.
+//   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
+//       resets, which clears the flag of a writer that came in between, or waits for a reset that
+//       nobody makes.
+//   D3  Nothing is subtracted from the counters: they count on, 62 bits wide. The paper's reset
+//       takes DEPART from ARRIVE and then from DEPART; a writer that flags in between sees a
+//       drained counter with a reader inside.
+//   D4  WRITE is a bit, toggled by addition, instead of INT64_MAX / 2, which counts mix with.
+//   D5  A reader that meets WRITE stays counted and waits for GEN to flip, instead of taking its
+//       count back and trying again. The next writer drains it, so it cannot miss the window
+//       between two writers, and it makes one atomic however long it waits.
+//   D6  T_R is how many readers a writer lets arrive at its own counter, after the lock came back
+//       to the readers, before it closes them again. It waits no longer than `patience` polls, so
+//       that a counter nobody uses holds nobody up. As printed, T_R protects nobody.
+//   D7  T_W counts critical sections (T4).
+//   D8  Counters are dealt out per target over the group that shares them.
+//
+// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
+// counters once and waits for the readers that arrived before that; writers queue as in RMA-MCS.
+//
+// Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
+// counter is on the node. Writer uncontended: N atomics, then per counter an atomic and a wait that
+// polls DEPART, 2 round trips or more; to release N atomics and a posted one per counter.
+// Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
+#pragma once
+
+#include "locks/queue_tree.hh"
+
+namespace rmalock::locks {
+
+/// Thresholds of RmaRw.
+struct RmaRwLimits {
+    TreeLimits tree{};     ///< T_L,i and T_W
+    Value t_r = 0;         ///< readers let in before a writer closes the counters again
+    unsigned patience = 0; ///< polls a writer waits for them at most
+};
+
+template <fabric::Fabric F>
+class RmaRw {
+  public:
+    static constexpr const char* kName = "rma_rw";
+    static constexpr Slot kHomeSlots = QueueTree<F>::kRootSlots;
+    /// Slots of the pool per lock that a process holds or awaits exclusively.
+    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+
+    /// Slots at each rank beside kHomeSlots and the pool. `counters` has one element per physical
+    /// counter: the processes p that share c(p), T_DC of them.
+    static Slot element_slots(const topology::Tree& tree, const topology::Level& counters) {
+        return QueueTree<F>::element_slots(tree) + counters.records() * kCounterSlots;
+    }
+
+    /// The root's records are slots `home`... of every rank, all else slots `elements`...
+    RmaRw(F& fabric, Slot home, Slot elements, Pool& pool, const topology::Tree& tree,
+          const topology::Level& counters, const RmaRwLimits& limits)
+        : fabric_(fabric), tree_(fabric, home, elements, pool, tree, limits.tree),
+          first_counter_(elements + QueueTree<F>::element_slots(tree)), counters_(counters),
+          limits_(limits) {}
+
+    Hold acquire_shared(Rank target) {
+        const Word arrive = my_counter(target);
+        const Value before = fabric_.fetch_add(arrive, 1);
+        if ((before & kWrite) != 0)
+            fabric_.await(arrive,
+                          [before](Value v) { return generation(v) != generation(before); });
+        return {};
+    }
+
+    void release_shared(Rank target, Hold) { fabric_.add(depart(my_counter(target)), 1); }
+
+    Hold acquire_exclusive(Rank target) {
+        const auto turn = tree_.acquire(target);
+        if (turn.from_readers)
+            set_counters_to_write(target);
+        return tree_.hold(turn);
+    }
+
+    void release_exclusive(Rank target, Hold hold) {
+        const auto turn = tree_.turn(hold);
+        tree_.release(target, turn, [&](bool alone) {
+            const bool to_readers = alone || turn.total >= limits_.tree.t_w;
+            if (to_readers)
+                reset_counters(target);
+            return to_readers;
+        });
+    }
+
+  private:
+    static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
+    static constexpr Value kWrite = Value{1} << 62;
+
+    static constexpr Value generation(Value arrive) { return arrive >> 63; }
+    static constexpr Value readers(Value arrive) { return arrive & (kWrite - 1); }
+
+    /// ARRIVE of the counter of group `group`.
+    Word counter(std::size_t group, Rank target) const {
+        const topology::Seat seat = counters_.seat(group, target);
+        return {seat.rank, first_counter_ + seat.record * kCounterSlots};
+    }
+    Word my_counter(Rank target) const {
+        return counter(counters_.element(fabric_.self()), target);
+    }
+    static Word depart(Word arrive) { return field(arrive, fabric::kWordsPerLine); }
+
+    void set_counters_to_write(Rank target) {
+        let_readers_in(target);
+        // Flag all before waiting for any: the counters drain side by side.
+        std::array<Value, kBatch> arrived{};
+        for (std::size_t first = 0; first < counters_.elements(); first += kBatch) {
+            const std::size_t last = std::min(first + kBatch, counters_.elements());
+            for (std::size_t g = first; g < last; ++g)
+                arrived[g - first] = readers(fabric_.fetch_add(counter(g, target), kWrite));
+            for (std::size_t g = first; g < last; ++g)
+                fabric_.await(depart(counter(g, target)), fabric::equals(arrived[g - first]));
+        }
+    }
+
+    /// T_R; see D6.
+    void let_readers_in(Rank target) {
+        if (limits_.t_r == 0 || limits_.patience == 0)
+            return;
+        const Word arrive = my_counter(target);
+        const Value enough = readers(fabric_.get(arrive)) + limits_.t_r;
+        fabric_.await_for(
+            arrive, [enough](Value v) { return readers(v) >= enough; }, limits_.patience);
+    }
+
+    void reset_counters(Rank target) {
+        for (std::size_t g = 0; g < counters_.elements(); ++g)
+            fabric_.add(counter(g, target), kWrite);
+        // The next writer must not flag a counter before it is reset: its flag would be the one
+        // that clears WRITE, and the reset would set it.
+        fabric_.flush_all();
+    }
+
+    static constexpr std::size_t kBatch = 64;
+
+    F& fabric_;
+    QueueTree<F> tree_;
+    Slot first_counter_;
+    const topology::Level& counters_;
+    RmaRwLimits limits_;
+};
+
+} // namespace rmalock::locks

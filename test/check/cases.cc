@@ -1,0 +1,21 @@
+// The table of what is checked; see cases.hh.
+#include "cases.hh"
+
+namespace rmalock::check {
+
+const std::vector<Case>& all_cases() {
+    static const std::vector<Case> cases = [] {
+        std::vector<Case> all;
+        add_direct_passive(all);
+        add_fompi(all);
+        add_d_mcs(all);
+        add_pfx(all);
+        add_rma_mcs(all);
+        add_rma_rw(all);
+        add_gate(all);
+        return all;
+    }();
+    return cases;
+}
+
+} // namespace rmalock::check

@@ -1,0 +1,41 @@
+// The table of what is checked: (lock, configuration, expectation).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "explore.hh"
+
+namespace rmalock::check {
+
+/// How long a case takes, and with it which runs include it.
+enum class Size { small, deep };
+enum class Search { exhaustive, random };
+
+struct Case {
+    std::string lock;          ///< kName, or kName/mutant
+    std::string configuration; ///< "2W+1R x2", one word for --run: lock:configuration
+    Program program;
+    Failure expected = Failure::none;
+    Size size = Size::small;
+    Search search = Search::exhaustive;
+    Limits limits{};
+
+    std::string name() const { return lock + ":" + configuration; }
+    bool mutant() const { return lock.find('/') != std::string::npos; }
+};
+
+/// All cases, in the order of the table.
+const std::vector<Case>& all_cases();
+
+/// The parts of the table, one file each.
+void add_direct_passive(std::vector<Case>& cases);
+void add_fompi(std::vector<Case>& cases);
+void add_d_mcs(std::vector<Case>& cases);
+void add_pfx(std::vector<Case>& cases);
+void add_gate(std::vector<Case>& cases);
+void add_rma_mcs(std::vector<Case>& cases);
+void add_rma_rw(std::vector<Case>& cases);
+
+} // namespace rmalock::check

@@ -1,0 +1,60 @@
+// D-MCS and its mutants.
+#include "cases.hh"
+#include "locks/d_mcs.hh"
+#include "mutants/d_mcs.hh"
+#include "queue_setup.hh"
+
+namespace rmalock::check {
+
+namespace {
+
+template <DMcsMutation M>
+struct Mutants {
+    template <class F>
+    using Lock = DMcsMutant<F, M>;
+};
+
+template <DMcsMutation M>
+Case mutant(const char* name, Failure expected) {
+    Case c;
+    c.lock = std::string("d_mcs/") + name;
+    c.configuration = "3W";
+    c.program = queueing<Mutants<M>::template Lock>({writer(2), writer(2), writer(2)});
+    c.expected = expected;
+    return c;
+}
+
+} // namespace
+
+void add_d_mcs(std::vector<Case>& cases) {
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         unsigned nodes = 1) {
+        Case c;
+        c.lock = locks::DMcs<CheckerFabric>::kName;
+        c.configuration = configuration;
+        // First come, first served: everybody else can be before you once.
+        const auto others = static_cast<std::uint32_t>(scripts.size()) - 1;
+        QueueSetup<NoLimits> setup;
+        setup.nodes = nodes;
+        c.program = queueing<locks::DMcs>(std::move(scripts), setup);
+        c.program.bound = {others, others, {}, {}};
+        cases.push_back(std::move(c));
+    };
+    add("3W", {writer(2), writer(2), writer(2)});
+    add("4W", {writer(2), writer(2), writer(2), writer(2)});
+    add("2W+1R", {writer(2), writer(2), reader(2)});
+    // Two targets at once, taken in the same order by all.
+    const Script both = {{Operation::acquire, Mode::exclusive, 0},
+                         {Operation::acquire, Mode::exclusive, 1},
+                         {Operation::release, Mode::exclusive, 0},
+                         {Operation::release, Mode::exclusive, 1}};
+    add("3W 2 targets", {both, both, both}, 2);
+
+    using M = DMcsMutation;
+    cases.push_back(mutant<M::listing_2_wait>("listing_2_wait", Failure::exclusion));
+    cases.push_back(mutant<M::late_prepare>("late_prepare", Failure::deadlock));
+    cases.push_back(mutant<M::no_wait_for_next>("no_wait_for_next", Failure::deadlock));
+    cases.push_back(mutant<M::unflushed_prepare>("unflushed_prepare", Failure::deadlock));
+}
+
+} // namespace rmalock::check

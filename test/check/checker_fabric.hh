@@ -1,0 +1,98 @@
+// fabric::Fabric over the modelled machine: every verb that others can see is a point at which the
+// search may let somebody else go first.
+#pragma once
+
+#include <optional>
+#include <source_location>
+
+#include "fabric/concept.hh"
+#include "world.hh"
+
+namespace rmalock::check {
+
+class CheckerFabric {
+    using At = std::source_location;
+
+  public:
+    CheckerFabric(World& world, Rank self) : world_(world), self_(self) {}
+
+    Rank self() const { return self_; }
+    Rank size() const { return world_.program().ranks; }
+    bool same_node(Rank other) const { return world_.program().same_node(self_, other); }
+    Domain domain() const { return world_.ask_domain(); }
+
+    Value get(Word w, At at = At::current()) { return perform(Verb::get, w, 0, 0, at); }
+    Value fetch_add(Word w, Value v, At at = At::current()) {
+        return perform(Verb::fetch_add, w, v, 0, at);
+    }
+    Value swap(Word w, Value v, At at = At::current()) { return perform(Verb::swap, w, v, 0, at); }
+    Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
+        return perform(Verb::compare_swap, w, desired, expected, at);
+    }
+
+    void put(Word w, Value v, At at = At::current()) { post(Verb::put, w, v, at); }
+    void add(Word w, Value v, At at = At::current()) { post(Verb::add, w, v, at); }
+
+    void flush(Rank home, At at = At::current()) { flush(home, false, at); }
+    void flush_all(At at = At::current()) { flush(self_, true, at); }
+
+    template <fabric::Predicate P>
+    Value await(Word w, P pred, At at = At::current()) {
+        return world_.perform(self_, waiting(Verb::await, w, pred, at));
+    }
+    template <fabric::Predicate P>
+    std::optional<Value> await_for(Word w, P pred, unsigned, At at = At::current()) {
+        const Value seen = world_.perform(self_, waiting(Verb::await_for, w, pred, at));
+        return world_.gave_up(self_) ? std::nullopt : std::optional(seen);
+    }
+    /// Time is not part of the model. That an attempt is over is: see World::back_off.
+    void backoff(unsigned, At at = At::current()) { world_.back_off(self_, at.line()); }
+    void wake(Rank) {} // nobody parks
+
+  private:
+    Value perform(Verb verb, Word w, Value operand, Value expected, At at) {
+        Request request;
+        request.verb = verb;
+        request.word = w;
+        request.operand = operand;
+        request.expected = expected;
+        request.at = at;
+        return world_.perform(self_, request);
+    }
+
+    void post(Verb verb, Word w, Value v, At at) {
+        if (w.rank == self_)
+            perform(verb, w, v, 0, at);
+        else
+            world_.post({self_, verb, w, v, at});
+    }
+
+    void flush(Rank home, bool everybody, At at) {
+        Request request;
+        request.verb = Verb::flush;
+        request.word = {home, 0};
+        request.everybody = everybody;
+        request.at = at;
+        world_.flush(self_, request);
+    }
+
+    template <class P>
+    static Request waiting(Verb verb, Word w, const P& pred, At at) {
+        Request request;
+        request.verb = verb;
+        request.word = w;
+        request.holds = [](const void* p, Value v) -> bool {
+            return (*static_cast<const P*>(p))(v);
+        };
+        request.predicate = &pred;
+        request.at = at;
+        return request;
+    }
+
+    World& world_;
+    Rank self_;
+};
+
+static_assert(fabric::Fabric<CheckerFabric>);
+
+} // namespace rmalock::check

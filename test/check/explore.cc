@@ -1,0 +1,362 @@
+// The search strategies; see explore.hh.
+#include "explore.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <stdexcept>
+
+namespace rmalock::check {
+
+namespace {
+
+class Clock {
+  public:
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Violation stuck(const World& world) {
+    return {Failure::deadlock, "nobody can go on\n" + world.who_is_stuck()};
+}
+
+void conclude(Outcome& outcome, const World& world, const Clock& clock) {
+    outcome.seconds = clock.seconds();
+    outcome.most_overtaken = world.most_overtaken();
+    outcome.domain_matters = world.domain_matters();
+}
+
+/// Depth-first search. Frame d holds the state after d steps, what can happen next, and the stack
+/// of the one process that step d has run; the stacks of the others are in the frames below.
+class DepthFirst {
+  public:
+    DepthFirst(const Program& program, const Limits& limits)
+        : limits_(limits), world_(program), in_place_(static_cast<std::size_t>(program.ranks)) {}
+
+    Outcome run() {
+        begin();
+        while (used_ != 0 && outcome_.violation.failure == Failure::none && within_limits())
+            advance();
+        if (used_ == 0 && !ended_ && outcome_.violation.failure == Failure::none)
+            outcome_.violation = {Failure::endless, "no execution ends"};
+        outcome_.complete = used_ == 0 && outcome_.violation.failure == Failure::none;
+        outcome_.states = seen_.size();
+        if (outcome_.violation.failure != Failure::none)
+            outcome_.path = path();
+        conclude(outcome_, world_, clock_);
+        return std::move(outcome_);
+    }
+
+  private:
+    /// Where the image of a process's stack is, and which of all images ever made it is.
+    struct Place {
+        std::size_t frame = 0;
+        std::uint64_t serial = 0;
+    };
+    struct Frame {
+        World::State state;
+        Fiber::Image stack;
+        std::vector<Place> places;
+        std::vector<Choice> choices;
+        std::size_t next = 0;
+        Rank last = -1; ///< who went on last, for counting preemptions
+        int preemptions = 0;
+    };
+
+    Frame& top() { return frames_[used_ - 1]; }
+
+    Frame& push() {
+        if (used_ == frames_.size())
+            frames_.emplace_back();
+        return frames_[used_++];
+    }
+
+    void begin() {
+        // One frame per process holds its first stack; the last of them is the initial state.
+        const Rank ranks = world_.program().ranks;
+        frames_.reserve(limits_.depth + static_cast<std::size_t>(ranks) + 1);
+        std::vector<Place> places(static_cast<std::size_t>(ranks));
+        for (Rank r = 0; r < ranks; ++r) {
+            Frame& frame = push();
+            save_stack(frame, r, places);
+        }
+        initial_ = used_;
+        top().places = places;
+        fill(top());
+        seen_.insert(fingerprint(top()));
+    }
+
+    void save_stack(Frame& frame, Rank rank, std::vector<Place>& places) {
+        const auto r = static_cast<std::size_t>(rank);
+        world_.save_stack(rank, frame.stack);
+        places[r] = {used_ - 1, ++serial_};
+        in_place_[r] = serial_;
+    }
+
+    void fill(Frame& frame) {
+        world_.save(frame.state);
+        world_.choices(frame.choices);
+        frame.next = 0;
+        ended_ = ended_ || (frame.choices.empty() && world_.all_finished());
+        if (frame.choices.empty() && !world_.all_finished() && !limits_.look_past_deadlocks)
+            outcome_.violation = stuck(world_);
+    }
+
+    bool within_limits() const {
+        return seen_.size() < limits_.states &&
+               (outcome_.steps % 4096 != 0 || clock_.seconds() < limits_.seconds);
+    }
+
+    void go_back_to(const Frame& frame) {
+        world_.restore(frame.state);
+        for (std::size_t r = 0; r < in_place_.size(); ++r) {
+            if (in_place_[r] == frame.places[r].serial)
+                continue;
+            world_.restore_stack(static_cast<Rank>(r), frames_[frame.places[r].frame].stack);
+            in_place_[r] = frame.places[r].serial;
+        }
+    }
+
+    /// Preemptions used after `choice`, or -1 where that is too many. Deliveries are free.
+    int preemptions_after(const Frame& frame, Choice choice) const {
+        if (limits_.preemptions < 0 || choice.what >= Choice::deliver)
+            return frame.preemptions;
+        const bool interrupts =
+            frame.last >= 0 && frame.last != choice.rank &&
+            std::any_of(frame.choices.begin(), frame.choices.end(), [&](Choice c) {
+                return c == Choice{frame.last, Choice::go};
+            });
+        const int used = frame.preemptions + (interrupts ? 1 : 0);
+        return used > limits_.preemptions ? -1 : used;
+    }
+
+    void advance() {
+        Frame& from = top();
+        if (from.next == from.choices.size()) {
+            if (used_ == initial_)
+                used_ = 0;
+            else
+                --used_;
+            return;
+        }
+        const Choice choice = from.choices[from.next++];
+        const int preemptions = preemptions_after(from, choice);
+        if (preemptions < 0)
+            return;
+        go_back_to(from);
+        world_.apply(choice);
+        in_place_[static_cast<std::size_t>(choice.rank)] = 0;
+        ++outcome_.steps;
+        if (world_.violation().failure != Failure::none) {
+            outcome_.violation = world_.violation();
+            return;
+        }
+        descend(choice, preemptions);
+    }
+
+    void descend(Choice choice, int preemptions) {
+        Frame& to = push(); // frames_ never reallocates: see reserve() in begin()
+        const Frame& from = frames_[used_ - 2];
+        to.preemptions = preemptions;
+        to.last = choice.what >= Choice::deliver ? from.last : choice.rank;
+        if (!seen_.insert(fingerprint(to))) {
+            --used_;
+            return;
+        }
+        to.places = from.places;
+        save_stack(to, choice.rank, to.places);
+        fill(to);
+        outcome_.deepest = std::max(outcome_.deepest, used_ - initial_);
+        if (used_ - initial_ >= limits_.depth)
+            outcome_.violation = {Failure::endless, "an execution does not end"};
+    }
+
+    Fingerprint fingerprint(const Frame& frame) const {
+        const Fingerprint f = world_.fingerprint();
+        if (limits_.preemptions < 0)
+            return f;
+        return mix(mix(f, static_cast<std::uint64_t>(frame.preemptions)),
+                   static_cast<std::uint64_t>(frame.last + 1));
+    }
+
+    std::vector<Choice> path() const {
+        std::vector<Choice> choices;
+        for (std::size_t i = initial_ - 1; i < used_; ++i)
+            if (frames_[i].next != 0)
+                choices.push_back(frames_[i].choices[frames_[i].next - 1]);
+        return choices;
+    }
+
+    Limits limits_;
+    World world_;
+    Clock clock_;
+    Outcome outcome_;
+    FingerprintSet seen_;
+    std::vector<Frame> frames_;
+    std::size_t used_ = 0;
+    std::size_t initial_ = 0;
+    std::uint64_t serial_ = 0;
+    bool ended_ = false;                  ///< some execution came to its end
+    std::vector<std::uint64_t> in_place_; ///< which image each stack holds now; 0: none
+};
+
+/// Picks steps at random. Each execution draws how readily it switches between processes and how
+/// long it leaves posted verbs pending: bugs hide behind long runs of one process as well as short
+/// ones.
+class Dice {
+  public:
+    explicit Dice(std::uint64_t seed) : random_(seed) {
+        switch_ = std::uniform_int_distribution<unsigned>(1, 100)(random_);
+        deliver_ = std::uniform_int_distribution<unsigned>(1, 100)(random_);
+    }
+
+    Choice pick(const std::vector<Choice>& choices) {
+        const auto deliveries = std::partition_point(
+            choices.begin(), choices.end(), [](Choice c) { return c.what < Choice::deliver; });
+        const bool only_deliveries = deliveries == choices.begin();
+        if (deliveries != choices.end() && (only_deliveries || percent() < deliver_))
+            return any(deliveries, choices.end());
+        const auto again = std::find(choices.begin(), deliveries, last_);
+        if (again != deliveries && percent() >= switch_)
+            return last_;
+        return last_ = any(choices.begin(), deliveries);
+    }
+
+  private:
+    using Iterator = std::vector<Choice>::const_iterator;
+
+    unsigned percent() { return std::uniform_int_distribution<unsigned>(0, 99)(random_); }
+    Choice any(Iterator first, Iterator last) {
+        return first[std::uniform_int_distribution<std::ptrdiff_t>(0, last - first - 1)(random_)];
+    }
+
+    std::mt19937_64 random_;
+    unsigned switch_ = 0;
+    unsigned deliver_ = 0;
+    Choice last_{-1, Choice::go};
+};
+
+/// One execution of `world` to its end, steered by `pick`, which returns false to stop.
+template <class Pick>
+void run_once(World& world, const Limits& limits, Outcome& outcome, Pick&& pick) {
+    std::vector<Choice> choices;
+    for (std::size_t depth = 0; outcome.violation.failure == Failure::none; ++depth) {
+        world.choices(choices);
+        if (choices.empty()) {
+            if (!world.all_finished())
+                outcome.violation = stuck(world);
+            return;
+        }
+        Choice choice;
+        if (!pick(choices, choice))
+            return;
+        outcome.path.push_back(choice);
+        world.apply(choice);
+        ++outcome.steps;
+        outcome.deepest = std::max(outcome.deepest, depth + 1);
+        outcome.violation = world.violation();
+        if (depth > limits.depth * 1000)
+            outcome.violation = {Failure::endless, "an execution does not end"};
+    }
+}
+
+} // namespace
+
+Outcome explore(const Program& program, const Limits& limits) {
+    return DepthFirst(program, limits).run();
+}
+
+Outcome run_randomly(const Program& program, const Limits& limits) {
+    const Clock clock;
+    Outcome outcome;
+    for (std::uint64_t run = 0; run < limits.runs && clock.seconds() < limits.seconds; ++run) {
+        World world(program);
+        Dice dice(limits.seed + run);
+        outcome.path.clear();
+        run_once(world, limits, outcome, [&](const std::vector<Choice>& choices, Choice& choice) {
+            choice = dice.pick(choices);
+            return true;
+        });
+        const Overtaken before = outcome.most_overtaken;
+        conclude(outcome, world, clock);
+        for (std::size_t m = 0; m < kModes; ++m)
+            outcome.most_overtaken[m] = std::max(outcome.most_overtaken[m], before[m]);
+        ++outcome.states; // of executions, in this mode
+        if (outcome.violation.failure != Failure::none)
+            return outcome;
+    }
+    return outcome;
+}
+
+Outcome replay(const Program& program, const std::vector<Choice>& path, Story& story) {
+    const Clock clock;
+    Outcome outcome;
+    World world(program, &story);
+    auto next = path.begin();
+    run_once(world, Limits{}, outcome, [&](const std::vector<Choice>& choices, Choice& choice) {
+        if (next == path.end() || std::find(choices.begin(), choices.end(), *next) == choices.end())
+            return false;
+        choice = *next++;
+        return true;
+    });
+    conclude(outcome, world, clock);
+    return outcome;
+}
+
+std::string to_text(const std::vector<Choice>& path) {
+    std::string text;
+    for (std::size_t i = 0; i < path.size();) {
+        std::size_t times = 1;
+        while (i + times < path.size() && path[i + times] == path[i])
+            ++times;
+        text += fmt::format("{}{}", text.empty() ? "" : ".", path[i].rank);
+        if (path[i].what == Choice::give_up)
+            text += '!';
+        if (path[i].what >= Choice::deliver)
+            text += fmt::format("+{}", path[i].what - Choice::deliver);
+        if (times > 1)
+            text += fmt::format("x{}", times);
+        i += times;
+    }
+    return text;
+}
+
+std::vector<Choice> from_text(const std::string& text) {
+    std::vector<Choice> path;
+    const char* at = text.c_str();
+    const auto number = [&at] {
+        char* end = nullptr;
+        const unsigned long n = std::strtoul(at, &end, 10);
+        if (end == at)
+            throw std::invalid_argument(fmt::format("not a number in a replay string: \"{}\"", at));
+        at = end;
+        return n;
+    };
+    while (*at != '\0') {
+        Choice choice{static_cast<Rank>(number()), Choice::go};
+        if (*at == '!') {
+            choice.what = Choice::give_up;
+            ++at;
+        } else if (*at == '+') {
+            ++at;
+            choice.what = static_cast<std::uint8_t>(Choice::deliver + number());
+        }
+        std::size_t times = 1;
+        if (*at == 'x') {
+            ++at;
+            times = number();
+        }
+        path.insert(path.end(), times, choice);
+        if (*at == '.')
+            ++at;
+    }
+    return path;
+}
+
+} // namespace rmalock::check

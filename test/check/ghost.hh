@@ -1,0 +1,84 @@
+// The properties: who is inside what, who waits, who was overtaken. Ghosts are seen by no lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fabric/concept.hh"
+
+namespace rmalock::check {
+
+using fabric::Rank;
+
+/// How a process is inside a resource. The two rooms exclude each other and nobody else.
+enum class Mode : std::uint8_t { shared, exclusive, room0, room1 };
+
+inline constexpr std::size_t kModes = 4;
+constexpr std::size_t index_of(Mode mode) {
+    return static_cast<std::size_t>(mode);
+}
+constexpr const char* name_of(Mode mode) {
+    constexpr const char* names[] = {"shared", "exclusive", "room 0", "room 1"};
+    return names[index_of(mode)];
+}
+
+/// What went wrong.
+enum class Failure : std::uint8_t {
+    none,
+    exclusion,
+    deadlock,
+    bypass,
+    word_class,
+    wild_word,
+    endless
+};
+
+constexpr const char* name_of(Failure failure) {
+    constexpr const char* names[] = {"clean",      "mutual exclusion", "deadlock", "bypass",
+                                     "word class", "wild word",        "endless"};
+    return names[static_cast<unsigned>(failure)];
+}
+
+struct Violation {
+    Failure failure = Failure::none;
+    std::string text;
+};
+
+/// Who is inside one resource (a target's lock, or a window's gate).
+class Occupancy {
+  public:
+    void enter(Mode mode) { ++inside_[index_of(mode)]; }
+    void leave(Mode mode) { --inside_[index_of(mode)]; }
+
+    bool exclusive_alone() const {
+        const unsigned writers = inside_[index_of(Mode::exclusive)];
+        const unsigned others = inside_[index_of(Mode::shared)];
+        return writers == 0 || (writers == 1 && others == 0);
+    }
+    bool one_room() const {
+        return inside_[index_of(Mode::room0)] == 0 || inside_[index_of(Mode::room1)] == 0;
+    }
+    bool lawful() const { return exclusive_alone() && one_room(); }
+
+  private:
+    std::array<std::uint16_t, kModes> inside_{};
+};
+
+/// One process's wait for one resource. Being overtaken counts from its first read-modify-write:
+/// before that nobody can know that it waits.
+struct Wait {
+    Rank resource = -1; ///< the first one; -1: does not wait
+    Rank resources = 1; ///< how many at once: all of them for lock_all
+    Mode mode = Mode::shared;
+    bool announced = false;
+    std::uint16_t overtaken = 0;
+};
+
+/// The most entries of others that anybody saw while waiting, per mode of the waiter.
+using Overtaken = std::array<std::uint32_t, kModes>;
+/// The bound a lock declares for it, where it declares one.
+using OvertakenBound = std::array<std::optional<std::uint32_t>, kModes>;
+
+} // namespace rmalock::check

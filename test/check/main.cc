@@ -1,0 +1,170 @@
+// rmalock_check: runs the shipped lock headers through every interleaving of their verbs.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cases.hh"
+
+namespace rmalock::check {
+
+namespace {
+
+struct Options {
+    bool list = false;
+    bool all_small = false;
+    bool all_deep = false;
+    bool markdown = false;
+    std::vector<std::string> run;
+    std::string replay;
+    int preemptions = -1;
+    std::uint64_t seed = 0;
+    std::uint64_t runs = 0;
+};
+
+Outcome look_at(const Case& c, const Program& program) {
+    return c.search == Search::random ? run_randomly(program, c.limits)
+                                      : explore(program, c.limits);
+}
+
+/// Both atomicity domains; one search says it all if the lock never asks which one it is in.
+Outcome check(const Case& c, std::string& domains) {
+    Outcome outcome = look_at(c, c.program);
+    domains = "both";
+    if (!outcome.domain_matters || outcome.violation.failure != Failure::none)
+        return outcome;
+    domains = "cpu, nic";
+    Program nic = c.program;
+    nic.domain = Domain::nic;
+    Outcome second = look_at(c, nic);
+    second.states += outcome.states;
+    second.seconds += outcome.seconds;
+    return second;
+}
+
+std::string searched(const Case& c, const Outcome& outcome) {
+    if (c.search == Search::random)
+        return fmt::format("{} random runs, seed {}", outcome.states, c.limits.seed);
+    std::string text = fmt::format("{} states", outcome.states);
+    if (c.limits.preemptions >= 0)
+        text += fmt::format(", <= {} preemptions", c.limits.preemptions);
+    return text;
+}
+
+bool as_expected(const Case& c, const Outcome& outcome) {
+    const bool finished = outcome.complete || c.search == Search::random;
+    return outcome.violation.failure == c.expected && (c.expected != Failure::none || finished);
+}
+
+std::string verdict(const Case& c, const Outcome& outcome) {
+    const Failure found = outcome.violation.failure;
+    if (c.expected != Failure::none)
+        return found == c.expected ? fmt::format("caught ({})", name_of(found))
+                                   : fmt::format("NOT CAUGHT ({})", name_of(found));
+    if (found != Failure::none)
+        return fmt::format("FAILED: {}", name_of(found));
+    return as_expected(c, outcome) ? "clean" : "UNFINISHED";
+}
+
+std::string overtaken(const Case& c, const Outcome& outcome) {
+    if (!c.program.watch_overtaking || c.expected != Failure::none)
+        return "-";
+    return fmt::format("{}/{}", outcome.most_overtaken[0] + outcome.most_overtaken[2],
+                       outcome.most_overtaken[1] + outcome.most_overtaken[3]);
+}
+
+void print_story(const Case& c, const std::vector<Choice>& path) {
+    Story story;
+    const Outcome outcome = replay(c.program, path, story);
+    constexpr std::size_t kLines = 300; // the end is what matters
+    for (std::size_t i = story.size() - std::min(story.size(), kLines); i < story.size(); ++i)
+        fmt::print("    {}\n", story[i]);
+    fmt::print("  {}: {}\n", name_of(outcome.violation.failure), outcome.violation.text);
+}
+
+bool run_case(const Case& c, const Options& options) {
+    std::string domains;
+    const Outcome outcome = check(c, domains);
+    const char* row = options.markdown
+                          ? "| {} | {} | {} | {} | {:.1f} | {} | {} |\n"
+                          : "{:<34} | {:<16} | {:<8} | {:<34} | {:>7.1f} | {:<7} | {}\n";
+    fmt::print(fmt::runtime(row), c.lock, c.configuration, domains, searched(c, outcome),
+               outcome.seconds, overtaken(c, outcome), verdict(c, outcome));
+    std::fflush(stdout);
+    const bool good = as_expected(c, outcome);
+    const bool explain = !good || (!options.run.empty() && c.expected != Failure::none);
+    if (explain && outcome.violation.failure != Failure::none) {
+        print_story(c, outcome.path);
+        fmt::print("  again: rmalock_check --run '{}' --replay {}\n", c.name(),
+                   to_text(outcome.path));
+    }
+    return good;
+}
+
+bool wanted(const Case& c, const Options& options) {
+    for (const std::string& name : options.run)
+        if (c.name() == name || c.lock == name || name == "all")
+            return true;
+    return (options.all_small && c.size == Size::small) || options.all_deep;
+}
+
+Case with(Case c, const Options& options) {
+    if (options.preemptions >= 0)
+        c.limits.preemptions = options.preemptions;
+    if (options.seed != 0)
+        c.limits.seed = options.seed;
+    if (options.runs != 0)
+        c.limits.runs = options.runs;
+    return c;
+}
+
+int run(const Options& options) {
+    unsigned done = 0, bad = 0;
+    const bool table = !options.list && options.replay.empty();
+    if (table && options.markdown)
+        fmt::print(
+            "| lock | configuration | domain | searched | seconds | overtaken R/W | verdict |\n"
+            "|---|---|---|---|---|---|---|\n");
+    for (const Case& c : all_cases()) {
+        if (options.list) {
+            fmt::print("{}{}\n", c.name(), c.size == Size::deep ? "  (deep)" : "");
+            continue;
+        }
+        if (!wanted(c, options))
+            continue;
+        ++done;
+        if (table)
+            bad += run_case(with(c, options), options) ? 0 : 1;
+        else
+            print_story(c, from_text(options.replay));
+    }
+    if (table && !options.markdown)
+        fmt::print("{} cases, {} not as expected\n", done, bad);
+    return bad == 0 && (done != 0 || options.list) ? 0 : 1;
+}
+
+} // namespace
+
+} // namespace rmalock::check
+
+int main(int argc, char** argv) {
+    rmalock::check::Options options;
+    CLI::App app{"Explores the interleavings of the shipped lock headers."};
+    app.add_flag("--list", options.list, "Print the names of all cases.");
+    app.add_flag("--all-small", options.all_small, "Run every small case.");
+    app.add_flag("--all-deep", options.all_deep, "Run every case.");
+    app.add_option("--run", options.run, "Run these: lock:configuration, lock, or all.");
+    app.add_option("--replay", options.replay, "With --run: tell the story of this choice string.");
+    app.add_flag("--markdown", options.markdown, "Print the table in Markdown.");
+    app.add_option("--preemptions", options.preemptions, "Bound the number of preemptions.");
+    app.add_option("--seed", options.seed, "Random cases: first seed.");
+    app.add_option("--runs", options.runs, "Random cases: number of executions.");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return rmalock::check::run(options);
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "rmalock_check: {}\n", e.what());
+        return 2;
+    }
+}

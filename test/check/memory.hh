@@ -1,0 +1,153 @@
+// The memory model: what fabric/concept.hh promises, and nothing more.
+//
+// Fetching verbs act at once and are sequentially consistent. A posted verb to another rank is only
+// noted; it takes effect when the search delivers it, which it may do at any later moment and in
+// any order with everything else that is pending. A posted verb to the caller's own rank acts at
+// once.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+#include "fabric/concept.hh"
+#include "fingerprint.hh"
+
+namespace rmalock::check {
+
+using fabric::Domain;
+using fabric::Rank;
+using fabric::Slot;
+using fabric::Value;
+using fabric::Word;
+
+enum class Verb : std::uint8_t {
+    get,
+    fetch_add,
+    swap,
+    compare_swap,
+    put,
+    add,
+    flush,
+    await,
+    await_for,
+    leave, // not a verb of the fabric: the end of a critical section whose release only posts
+};
+
+constexpr const char* name_of(Verb verb) {
+    constexpr const char* names[] = {"get", "fetch_add", "swap",  "compare_swap", "put",
+                                     "add", "flush",     "await", "await_for",    "leave"};
+    return names[static_cast<unsigned>(verb)];
+}
+
+constexpr bool is_read_modify_write(Verb verb) {
+    return verb == Verb::fetch_add || verb == Verb::swap || verb == Verb::compare_swap ||
+           verb == Verb::add;
+}
+
+/// A posted verb that has not taken effect yet.
+struct Posted {
+    Rank issuer;
+    Verb verb; // put or add
+    Word word;
+    Value value;
+    std::source_location at;
+};
+
+class Memory {
+  public:
+    Memory(Rank ranks, Slot slots)
+        : slots_(slots), words_(static_cast<std::size_t>(ranks) * slots) {}
+
+    bool has(Word w) const {
+        return w.rank >= 0 && w.slot < slots_ &&
+               static_cast<std::size_t>(w.rank) < words_.size() / slots_;
+    }
+
+    Value read(Word w) const { return words_[index(w)]; }
+
+    void write(Word w, Value v) {
+        Value& word = words_[index(w)];
+        sum_ += term(w, v) - term(w, word);
+        word = v;
+    }
+
+    void apply(Verb verb, Word w, Value v) { write(w, verb == Verb::put ? v : read(w) + v); }
+
+    void post(const Posted& p) {
+        posted_.push_back(p);
+        sum_ += term(p);
+    }
+
+    /// Lets the posted verb at position `i` of posted() take effect.
+    Posted deliver(std::size_t i) {
+        const Posted p = posted_[i];
+        posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));
+        sum_ -= term(p);
+        apply(p.verb, p.word, p.value);
+        return p;
+    }
+
+    const std::vector<Posted>& posted() const { return posted_; }
+
+    bool anything_posted(Rank issuer) const {
+        for (const Posted& p : posted_)
+            if (p.issuer == issuer)
+                return true;
+        return false;
+    }
+    bool anything_posted(Rank issuer, Rank home) const {
+        for (const Posted& p : posted_)
+            if (p.issuer == issuer && p.word.rank == home)
+                return true;
+        return false;
+    }
+
+    /// Of all words and all that is posted, kept up to date by every change. Posted verbs of one
+    /// issuer are a multiset: their order is not part of the state, because any may land next.
+    Fingerprint fingerprint() const { return sum_; }
+
+  private:
+    std::size_t index(Word w) const {
+        return static_cast<std::size_t>(w.rank) * slots_ + static_cast<std::size_t>(w.slot);
+    }
+    Fingerprint term(Word w, Value v) const { return mix(index(w) + 1, v); }
+    Fingerprint term(const Posted& p) const {
+        const auto who =
+            static_cast<std::uint64_t>(p.issuer) << 8 | static_cast<std::uint64_t>(p.verb);
+        return mix(mix(~index(p.word), who), p.value);
+    }
+
+    Slot slots_;
+    std::vector<Value> words_;
+    std::vector<Posted> posted_;
+    Fingerprint sum_ = 0;
+};
+
+/// Checks that every word is used in one of the three ways that fabric/concept.hh allows under
+/// Domain::nic: atomic, mailbox, or cohort. Uses add up over all executions a search looks at.
+class WordUses {
+  public:
+    WordUses(Rank ranks, Slot slots)
+        : slots_(slots), uses_(static_cast<std::size_t>(ranks) * slots, 0) {}
+
+    /// Notes one use; false if the word has now been used in a way no class allows.
+    bool note(Word w, Verb verb, bool same_node) {
+        std::uint8_t& use = uses_[static_cast<std::size_t>(w.rank) * slots_ + w.slot];
+        if (verb == Verb::put)
+            use |= kPut;
+        if (is_read_modify_write(verb))
+            use |= kReadModifyWrite;
+        if (!same_node)
+            use |= kOffNode;
+        return use != (kPut | kReadModifyWrite | kOffNode);
+    }
+
+  private:
+    static constexpr std::uint8_t kPut = 1, kReadModifyWrite = 2, kOffNode = 4;
+
+    Slot slots_;
+    std::vector<std::uint8_t> uses_;
+};
+
+} // namespace rmalock::check

@@ -1,0 +1,87 @@
+// A fabric with a fault: a lock on it behaves as if one of its lines were missing or wrong. So a
+// shipped header can be mutated without a copy of it.
+//
+// A Fault derives from Sound and hides what it wants to get wrong.
+#pragma once
+
+#include "../checker_fabric.hh"
+
+namespace rmalock::check {
+
+/// Nothing wrong. What the verbs ask before they act.
+struct Sound {
+    bool skips_flush(Rank) { return false; }
+    bool skips_await(Word) { return false; }
+    bool skips_put(Word, Value) { return false; }
+    bool skips_swap(Word, Value) { return false; } ///< reads instead
+    Value seen(Word, Value v) { return v; }        ///< what a get makes of what it read
+    void done(Verb, Word, Value) {}                ///< a verb has been made, and what it gave
+};
+
+template <class Fault>
+class BrokenFabric {
+    using At = std::source_location;
+
+  public:
+    explicit BrokenFabric(CheckerFabric& real) : real_(real) {}
+
+    Rank self() const { return real_.self(); }
+    Rank size() const { return real_.size(); }
+    bool same_node(Rank other) const { return real_.same_node(other); }
+    Domain domain() const { return real_.domain(); }
+
+    Value get(Word w, At at = At::current()) {
+        return did(Verb::get, w, fault_.seen(w, real_.get(w, at)));
+    }
+    Value fetch_add(Word w, Value v, At at = At::current()) {
+        return did(Verb::fetch_add, w, real_.fetch_add(w, v, at));
+    }
+    Value swap(Word w, Value v, At at = At::current()) {
+        return did(Verb::swap, w,
+                   fault_.skips_swap(w, v) ? real_.get(w, at) : real_.swap(w, v, at));
+    }
+    Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
+        return did(Verb::compare_swap, w, real_.compare_swap(w, expected, desired, at));
+    }
+    void put(Word w, Value v, At at = At::current()) {
+        if (!fault_.skips_put(w, v))
+            real_.put(w, v, at);
+        did(Verb::put, w, 0);
+    }
+    void add(Word w, Value v, At at = At::current()) {
+        real_.add(w, v, at);
+        did(Verb::add, w, 0);
+    }
+    void flush(Rank home, At at = At::current()) {
+        if (!fault_.skips_flush(home))
+            real_.flush(home, at);
+    }
+    void flush_all(At at = At::current()) {
+        if (!fault_.skips_flush(-1))
+            real_.flush_all(at);
+    }
+    template <fabric::Predicate P>
+    Value await(Word w, P pred, At at = At::current()) {
+        return did(Verb::await, w,
+                   fault_.skips_await(w) ? real_.get(w, at) : real_.await(w, pred, at));
+    }
+    template <fabric::Predicate P>
+    std::optional<Value> await_for(Word w, P pred, unsigned patience, At at = At::current()) {
+        return real_.await_for(w, pred, patience, at);
+    }
+    void backoff(unsigned attempt, At at = At::current()) { real_.backoff(attempt, at); }
+    void wake(Rank rank) { real_.wake(rank); }
+
+  private:
+    Value did(Verb verb, Word w, Value v) {
+        fault_.done(verb, w, v);
+        return v;
+    }
+
+    CheckerFabric& real_;
+    Fault fault_{};
+};
+
+static_assert(fabric::Fabric<BrokenFabric<Sound>>);
+
+} // namespace rmalock::check

@@ -1,0 +1,70 @@
+// D-MCS with one thing wrong each; the checker must say so.
+#pragma once
+
+#include "locks/mcs_queue.hh"
+
+namespace rmalock::check {
+
+enum class DMcsMutation {
+    listing_2_wait,    ///< as printed: sets STATUS, spins on WAIT, which nobody has set
+    late_prepare,      ///< NEXT is cleared after the swap: a successor that was quick is lost
+    no_wait_for_next,  ///< a failed CAS is taken for "alone": the successor waits for ever
+    unflushed_prepare, ///< a node on another rank is prepared by puts that may land after the swap
+};
+
+template <fabric::Fabric F, DMcsMutation M>
+class DMcsMutant {
+    using Mutation = DMcsMutation;
+    using Word = locks::Word;
+    using Value = locks::Value;
+
+  public:
+    DMcsMutant(F& fabric, locks::Slot home, locks::Pool& pool)
+        : fabric_(fabric), home_(home), pool_(pool) {}
+
+    locks::Hold acquire_exclusive(locks::Rank target) {
+        Word node = pool_.take();
+        // The nodes of unflushed_prepare are kept by a neighbour, as an element's are in RMA-MCS.
+        if (M == Mutation::unflushed_prepare)
+            node.rank = (node.rank + 1) % fabric_.size();
+        if (M != Mutation::late_prepare)
+            fabric_.put(locks::field(node, kNext), 0);
+        fabric_.put(locks::field(node, kStatus), kWait);
+        const Value pred = fabric_.swap({target, home_}, locks::name_of(node));
+        if (M == Mutation::late_prepare)
+            fabric_.put(locks::field(node, kNext), 0);
+        if (pred != 0) {
+            fabric_.put(locks::field(locks::node_of(pred), kNext), locks::name_of(node));
+            const Slot flag = M == Mutation::listing_2_wait ? kWaitWord : kStatus;
+            fabric_.await(locks::field(node, flag), fabric::equals(0));
+        }
+        return {locks::name_of(node)};
+    }
+
+    void release_exclusive(locks::Rank target, locks::Hold hold) {
+        Word node = locks::node_of(hold.opaque);
+        Value succ = fabric_.get(locks::field(node, kNext));
+        if (succ == 0 && fabric_.compare_swap({target, home_}, hold.opaque, 0) != hold.opaque &&
+            M != Mutation::no_wait_for_next)
+            succ = fabric_.await(locks::field(node, kNext), fabric::differs(0));
+        if (M == Mutation::unflushed_prepare)
+            node.rank = fabric_.self();
+        pool_.give(node);
+        if (succ != 0)
+            fabric_.put(locks::field(locks::node_of(succ), kStatus), 0);
+    }
+
+    locks::Hold acquire_shared(locks::Rank target) { return acquire_exclusive(target); }
+    void release_shared(locks::Rank target, locks::Hold hold) { release_exclusive(target, hold); }
+
+  private:
+    using Slot = locks::Slot;
+    static constexpr Slot kNext = 0, kStatus = 1, kWaitWord = 2;
+    static constexpr Value kWait = 1;
+
+    F& fabric_;
+    Slot home_;
+    locks::Pool& pool_;
+};
+
+} // namespace rmalock::check

@@ -1,0 +1,322 @@
+// The modelled machine; see world.hh.
+#include "world.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rmalock::check {
+
+namespace {
+
+const char* base_name(const char* path) {
+    const char* slash = std::strrchr(path, '/');
+    return slash == nullptr ? path : slash + 1;
+}
+
+std::string where(const std::source_location& at) {
+    return fmt::format("{}:{}", base_name(at.file_name()), at.line());
+}
+
+std::string name_of(Word w) {
+    return fmt::format("{}[{}]", w.rank, w.slot);
+}
+
+} // namespace
+
+World::World(const Program& program, Story* story)
+    : program_(program), memory_(program.ranks, program.slots), uses_(program.ranks, program.slots),
+      processes_(static_cast<std::size_t>(program.ranks)),
+      occupancy_(static_cast<std::size_t>(program.resources)), story_(story) {
+    for (Rank r = 0; r < program.ranks; ++r)
+        starts_.push_back({this, r});
+    for (Start& start : starts_)
+        fibers_.push_back(std::make_unique<Fiber>(&World::run_process, &start));
+    for (Rank r = 0; r < program.ranks; ++r)
+        run_on(r);
+}
+
+void World::run_process(void* start) {
+    const Start& self = *static_cast<const Start*>(start);
+    self.world->program_.process(*self.world, self.rank);
+    self.world->finish_leaving(self.rank);
+}
+
+void World::run_on(Rank rank) {
+    fiber(rank).resume();
+    process(rank).finished = fiber(rank).finished();
+}
+
+// ---- what can happen -------------------------------------------------------------------------
+
+bool World::flushed(Rank rank) const {
+    const Request& request = process(rank).request;
+    return request.everybody ? !memory_.anything_posted(rank)
+                             : !memory_.anything_posted(rank, request.word.rank);
+}
+
+bool World::can_go(Rank rank) const {
+    const Process& p = process(rank);
+    if (p.finished)
+        return false;
+    const Request& request = p.request;
+    switch (request.verb) {
+    case Verb::await:
+    case Verb::await_for:
+        return request.holds(request.predicate, memory_.read(request.word));
+    case Verb::flush:
+        return false; // goes on together with the last delivery it waits for
+    default:
+        return true;
+    }
+}
+
+void World::choices(std::vector<Choice>& out) const {
+    out.clear();
+    for (Rank r = 0; r < program_.ranks; ++r) {
+        if (can_go(r))
+            out.push_back({r, Choice::go});
+        if (!process(r).finished && process(r).request.verb == Verb::await_for)
+            out.push_back({r, Choice::give_up});
+    }
+    std::vector<std::uint8_t> seen(memory_.posted().empty() ? 0 : processes_.size(), 0);
+    for (const Posted& p : memory_.posted()) {
+        std::uint8_t& number = seen[static_cast<std::size_t>(p.issuer)];
+        out.push_back({p.issuer, static_cast<std::uint8_t>(Choice::deliver + number++)});
+    }
+}
+
+bool World::all_finished() const {
+    return memory_.posted().empty() && std::all_of(processes_.begin(), processes_.end(),
+                                                   [](const Process& p) { return p.finished; });
+}
+
+std::string World::who_is_stuck() const {
+    std::string text;
+    for (Rank r = 0; r < program_.ranks; ++r) {
+        const Request& request = process(r).request;
+        if (!process(r).finished)
+            text +=
+                fmt::format("  {} stands in {} {} = {:#x} at {}\n", r, check::name_of(request.verb),
+                            name_of(request.word), memory_.read(request.word), where(request.at));
+    }
+    return text;
+}
+
+Fingerprint World::fingerprint() const {
+    Fingerprint f = memory_.fingerprint();
+    for (std::size_t r = 0; r < processes_.size(); ++r)
+        f += mix(mix(r, processes_[r].history), processes_[r].wait.overtaken);
+    return f;
+}
+
+// ---- letting it happen -----------------------------------------------------------------------
+
+void World::apply(Choice choice) {
+    if (choice.what >= Choice::deliver)
+        deliver(choice.rank, choice.what - Choice::deliver);
+    else
+        step(choice.rank, choice.what == Choice::give_up);
+}
+
+void World::step(Rank rank, bool give_up) {
+    finish_leaving(rank);
+    Process& p = process(rank);
+    p.gave_up = give_up;
+    p.result = give_up ? 0 : take_effect(p.request);
+    note_use(rank, p.request.verb, p.request.word);
+    if (is_read_modify_write(p.request.verb) && p.wait.resource >= 0)
+        p.wait.announced = true;
+    p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
+    if (story_ != nullptr)
+        tell(rank, p.request, p.result, give_up);
+    run_on(rank);
+}
+
+Value World::take_effect(const Request& request) {
+    const Value before = memory_.read(request.word);
+    switch (request.verb) {
+    case Verb::fetch_add:
+        memory_.write(request.word, before + request.operand);
+        return before;
+    case Verb::swap:
+        memory_.write(request.word, request.operand);
+        return before;
+    case Verb::compare_swap:
+        if (before == request.expected)
+            memory_.write(request.word, request.operand);
+        return before;
+    case Verb::put:
+    case Verb::add: // on one's own rank
+        memory_.apply(request.verb, request.word, request.operand);
+        return 0;
+    case Verb::leave:
+        return 0;
+    default:
+        return before;
+    }
+}
+
+void World::deliver(Rank rank, unsigned number) {
+    std::size_t i = 0;
+    for (unsigned seen = 0;; ++i)
+        if (memory_.posted()[i].issuer == rank && seen++ == number)
+            break;
+    const Posted p = memory_.deliver(i);
+    if (story_ != nullptr)
+        story_->push_back(fmt::format("{:>4} ...{} {} {:#x} lands, posted at {}", rank,
+                                      check::name_of(p.verb), name_of(p.word), p.value,
+                                      where(p.at)));
+    Process& issuer = process(rank);
+    if (!issuer.finished && issuer.request.verb == Verb::flush && flushed(rank)) {
+        issuer.history = mix(issuer.history, 3);
+        run_on(rank);
+    }
+}
+
+void World::finish_leaving(Rank rank) {
+    Leaving& leaving = process(rank).leaving;
+    if (leaving.resource < 0)
+        return;
+    for (Rank i = 0; i < leaving.resources; ++i)
+        occupancy(leaving.resource + i).leave(leaving.mode);
+    leaving.resource = -1;
+}
+
+// ---- the verbs -------------------------------------------------------------------------------
+
+Value World::perform(Rank rank, const Request& request) {
+    process(rank).request = request;
+    process(rank).request.word = existing(rank, request.word, request.at);
+    fiber(rank).suspend();
+    return process(rank).result;
+}
+
+/// A retry loop calls back_off where an attempt has left nothing behind: whatever was seen on the
+/// way, the process is again where it was at its last back-off there. Without this no loop that
+/// contends would ever come back to a state it has been in.
+void World::back_off(Rank rank, std::uint64_t where) {
+    process(rank).history = mix(process(rank).before_operation, where);
+}
+
+void World::post(Posted posted) {
+    const Rank rank = posted.issuer;
+    posted.word = existing(rank, posted.word, posted.at);
+    // The critical section has to last until some moment at which others can have made steps.
+    if (process(rank).leaving.resource >= 0) {
+        Request end;
+        end.verb = Verb::leave;
+        end.word = posted.word;
+        end.at = posted.at;
+        perform(rank, end);
+    }
+    note_use(rank, posted.verb, posted.word);
+    memory_.post(posted);
+    if (story_ != nullptr)
+        story_->push_back(fmt::format("{:>4} {} {} {:#x} posted at {}", rank,
+                                      check::name_of(posted.verb), name_of(posted.word),
+                                      posted.value, where(posted.at)));
+}
+
+void World::flush(Rank rank, const Request& request) {
+    process(rank).request = request;
+    if (!flushed(rank))
+        fiber(rank).suspend();
+}
+
+void World::note_use(Rank rank, Verb verb, Word word) {
+    if (!program_.word_classes || uses_.note(word, verb, program_.same_node(rank, word.rank)))
+        return;
+    fail(Failure::word_class,
+         fmt::format("word {} is put and read-modify-written, and not by its own node alone: {} {}",
+                     name_of(word), rank, check::name_of(verb)));
+}
+
+/// `word`, or where there is no such word some other one, after the failure was noted.
+Word World::existing(Rank rank, Word word, const std::source_location& at) {
+    if (memory_.has(word))
+        return word;
+    fail(Failure::wild_word,
+         fmt::format("{} names the word {} at {}", rank, name_of(word), where(at)));
+    return {rank, 0};
+}
+
+// ---- the ghosts ------------------------------------------------------------------------------
+
+void World::wait(Rank rank, Rank resource, Mode mode, Rank resources) {
+    process(rank).wait = {resource, resources, mode, false, 0};
+}
+
+void World::enter(Rank rank) {
+    const Wait mine = process(rank).wait;
+    process(rank).wait = {};
+    bool lawful = true;
+    for (Rank i = 0; i < mine.resources; ++i) {
+        occupancy(mine.resource + i).enter(mine.mode);
+        lawful = lawful && occupancy(mine.resource + i).lawful();
+    }
+    if (!lawful)
+        fail(Failure::exclusion, fmt::format("{} enters {} beside somebody it excludes", rank,
+                                             check::name_of(mine.mode)));
+    if (story_ != nullptr)
+        story_->push_back(
+            fmt::format("{:>4} ENTERS {} ({})", rank, mine.resource, check::name_of(mine.mode)));
+    if (program_.watch_overtaking)
+        watch_overtaking(mine);
+}
+
+void World::watch_overtaking(const Wait& entered) {
+    for (std::size_t r = 0; r < processes_.size(); ++r) {
+        Wait& other = processes_[r].wait;
+        if (other.resource != entered.resource || !other.announced)
+            continue;
+        std::uint32_t& most = most_overtaken_[index_of(other.mode)];
+        most = std::max<std::uint32_t>(most, ++other.overtaken);
+        const auto bound = program_.bound[index_of(other.mode)];
+        if (bound && other.overtaken > *bound)
+            fail(Failure::bypass, fmt::format("{} waits ({}) and saw {} others enter, bound {}", r,
+                                              check::name_of(other.mode), other.overtaken, *bound));
+    }
+}
+
+void World::leave(Rank rank, Rank resource, Mode mode, Rank resources) {
+    process(rank).leaving = {resource, resources, mode};
+    if (story_ != nullptr)
+        story_->push_back(
+            fmt::format("{:>4} is about to leave {} ({})", rank, resource, check::name_of(mode)));
+}
+
+void World::fail(Failure failure, std::string text) {
+    if (violation_.failure == Failure::none)
+        violation_ = {failure, std::move(text)};
+}
+
+// ---- going back, and telling -----------------------------------------------------------------
+
+void World::save(State& state) const {
+    state.memory = memory_;
+    state.processes = processes_;
+    state.occupancy = occupancy_;
+}
+
+void World::restore(const State& state) {
+    memory_ = state.memory;
+    processes_ = state.processes;
+    occupancy_ = state.occupancy;
+}
+
+void World::tell(Rank rank, const Request& request, Value result, bool give_up) {
+    std::string line =
+        fmt::format("{:>4} {} {}", rank, check::name_of(request.verb), name_of(request.word));
+    if (request.verb == Verb::compare_swap)
+        line += fmt::format(" {:#x}", request.expected);
+    if (request.verb == Verb::put || request.verb == Verb::add || request.verb == Verb::fetch_add ||
+        request.verb == Verb::swap || request.verb == Verb::compare_swap)
+        line += fmt::format(" {:#x}", request.operand);
+    if (request.verb != Verb::put && request.verb != Verb::add)
+        line += give_up ? " gives up" : fmt::format(" -> {:#x}", result);
+    story_->push_back(fmt::format("{}  {}", line, where(request.at)));
+}
+
+} // namespace rmalock::check

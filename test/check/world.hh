@@ -1,0 +1,168 @@
+// The modelled machine: processes on fibers over the modelled memory, and the steps it can make.
+//
+// A step is either one process's next verb taking effect, after which the process runs on to its
+// next verb, or the delivery of one posted verb. Posting is not a step: nobody can see it, so it
+// happens together with the step before it. Which step comes next is for a search to say
+// (explore.hh).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.hh"
+#include "ghost.hh"
+#include "memory.hh"
+
+namespace rmalock::check {
+
+class World;
+
+/// What runs: how many processes, how much memory, and what each process does.
+struct Program {
+    Rank ranks = 0;
+    Slot slots = 0;          ///< words per rank
+    Rank ranks_per_node = 1; ///< rank r is on node r / ranks_per_node
+    Rank resources = 1;      ///< what the ghosts know about: one per target, one for a gate
+    Domain domain = Domain::cpu;
+    bool watch_overtaking = true; ///< counts overtaking; costs states
+    bool word_classes = true;     ///< every word has to be of one class of Domain::nic
+    OvertakenBound bound{};
+    std::function<void(World&, Rank)> process;
+
+    bool same_node(Rank a, Rank b) const { return a / ranks_per_node == b / ranks_per_node; }
+};
+
+/// The verb a suspended process is about to make.
+struct Request {
+    Verb verb = Verb::get;
+    Word word{0, 0};
+    Value operand = 0;
+    Value expected = 0;     ///< compare_swap
+    bool everybody = false; ///< flush_all
+    /// await: whether `predicate`, which lies on the process's stack, holds.
+    bool (*holds)(const void* predicate, Value) = nullptr;
+    const void* predicate = nullptr;
+    std::source_location at{};
+};
+
+/// One step: `rank` goes on, or gives up waiting, or its posted verb number `what - deliver` lands.
+struct Choice {
+    static constexpr std::uint8_t go = 0, give_up = 1, deliver = 2;
+    Rank rank = 0;
+    std::uint8_t what = go;
+    friend bool operator==(const Choice&, const Choice&) = default;
+};
+
+/// What happened, for a reader: one line each, in order.
+using Story = std::vector<std::string>;
+
+class World {
+  public:
+    /// All processes stand before their first verb. `story`, if any, is told every event.
+    explicit World(const Program& program, Story* story = nullptr);
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    // For a search: what can happen next, let it happen, and what came of it.
+    void choices(std::vector<Choice>& out) const;
+    void apply(Choice choice);
+    bool can_go(Rank rank) const;
+    bool all_finished() const;
+    std::string who_is_stuck() const;
+    Fingerprint fingerprint() const;
+    const Violation& violation() const { return violation_; }
+    const Overtaken& most_overtaken() const { return most_overtaken_; }
+    bool domain_matters() const { return domain_asked_; }
+    const Program& program() const { return program_; }
+
+    // For a search that goes back: all state but the stacks, and the stack of one process.
+    struct State;
+    void save(State& state) const;
+    void restore(const State& state);
+    void save_stack(Rank rank, Fiber::Image& image) const { fiber(rank).save(image); }
+    void restore_stack(Rank rank, const Fiber::Image& image) { fiber(rank).restore(image); }
+
+    // For the verbs, on the fiber of `rank`.
+    Value perform(Rank rank, const Request& request);
+    void back_off(Rank rank, std::uint64_t where);
+    bool gave_up(Rank rank) const { return process(rank).gave_up; }
+    void post(Posted posted);
+    void flush(Rank rank, const Request& request);
+    Domain ask_domain() {
+        domain_asked_ = true;
+        return program_.domain;
+    }
+
+    // For a scenario, on the fiber of `rank`.
+    void wait(Rank rank, Rank resource, Mode mode, Rank resources = 1);
+    void enter(Rank rank);
+    void leave(Rank rank, Rank resource, Mode mode, Rank resources = 1);
+    /// Between two operations a process's local state is known without its history: `local`.
+    void between_operations(Rank rank, Fingerprint local) {
+        process(rank).history = process(rank).before_operation = local;
+    }
+
+  private:
+    /// A process leaves the resources it holds when the first verb of its release takes effect.
+    struct Leaving {
+        Rank resource = -1;
+        Rank resources = 1;
+        Mode mode = Mode::shared;
+    };
+    struct Process {
+        Request request;
+        Value result = 0;
+        bool gave_up = false;
+        bool finished = false;
+        Fingerprint history = 0; ///< of all values seen: the local state of a deterministic program
+        Fingerprint before_operation = 0; ///< what history was when the operation began
+        Wait wait;
+        Leaving leaving;
+    };
+    struct Start {
+        World* world;
+        Rank rank;
+    };
+
+    Process& process(Rank rank) { return processes_[static_cast<std::size_t>(rank)]; }
+    const Process& process(Rank rank) const { return processes_[static_cast<std::size_t>(rank)]; }
+    Fiber& fiber(Rank rank) const { return *fibers_[static_cast<std::size_t>(rank)]; }
+    Occupancy& occupancy(Rank resource) { return occupancy_[static_cast<std::size_t>(resource)]; }
+
+    static void run_process(void* start);
+    void run_on(Rank rank);
+    void step(Rank rank, bool give_up);
+    void deliver(Rank rank, unsigned number);
+    Value take_effect(const Request& request);
+    void finish_leaving(Rank rank);
+    void watch_overtaking(const Wait& entered);
+    bool flushed(Rank rank) const;
+    void note_use(Rank rank, Verb verb, Word word);
+    Word existing(Rank rank, Word word, const std::source_location& at);
+    void fail(Failure failure, std::string text);
+    void tell(Rank rank, const Request& request, Value result, bool give_up);
+
+    Program program_;
+    Memory memory_;
+    WordUses uses_;
+    std::vector<Process> processes_;
+    std::vector<Occupancy> occupancy_;
+    std::vector<Start> starts_;
+    std::vector<std::unique_ptr<Fiber>> fibers_;
+    Violation violation_;
+    Overtaken most_overtaken_{};
+    bool domain_asked_ = false;
+    Story* story_;
+};
+
+/// Everything a step may change but the stacks.
+struct World::State {
+    Memory memory{0, 0};
+    std::vector<Process> processes;
+    std::vector<Occupancy> occupancy;
+};
+
+} // namespace rmalock::check

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""The rules of this tree that can be checked.
+
+Each rule is a function that yields "file:line: what is wrong". Run from anywhere; part of `make check`.
+`tidy.py --selftest` checks that every rule finds what it is there for.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = {".c", ".cc", ".h", ".hh"}
+BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
+LONGEST_FUNCTION = 60  # lines: a screen
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
+UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
+
+
+class Tree:
+    """Files by path relative to the top, as text."""
+
+    def __init__(self, files):
+        self.files = files
+
+    @classmethod
+    def of_checkout(cls):
+        names = tracked() or unpacked()
+        texts = {}
+        for name in names:
+            path = TOP / name
+            if path.is_file():
+                try:
+                    texts[name] = path.read_text()
+                except UnicodeDecodeError:
+                    texts[name] = ""
+        return cls(texts)
+
+    def sources(self):
+        for name, text in self.files.items():
+            if pathlib.Path(name).suffix in SOURCE:
+                yield name, text
+
+    def includes(self):
+        for name, text in self.sources():
+            for number, line in enumerate(text.splitlines(), 1):
+                if found := INCLUDE.match(line):
+                    yield name, number, found[1]
+
+
+def tracked():
+    listed = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True)
+    return listed.stdout.split() if listed.returncode == 0 else []
+
+
+def unpacked():
+    """A release has no git; its files are what counts then."""
+    made = re.compile(r"(^|/)(build-aux|m4|autom4te\.cache|_build|_inst|_install|__pycache__)(/|$)"
+                      r"|(^|/)(configure~?|aclocal\.m4|Makefile\.in)$")
+    names = (str(path.relative_to(TOP)) for path in TOP.rglob("*") if path.is_file())
+    return [name for name in names if not made.search(name)]
+
+
+def ucx_stays_in_its_folder(tree):
+    for name, number, header in tree.includes():
+        if UCX_HEADER.match(header) and not name.startswith("ucx_glue/"):
+            yield f"{name}:{number}: includes {header}; only ucx_glue/ may"
+
+
+def mpi_stays_at_the_boundary(tree):
+    for name, number, header in tree.includes():
+        ours = name.startswith(("ompi_osc_rmalock/", "ucx_glue/"))
+        if ours and MPI_HEADER.match(header) and not BOUNDARY.match(name):
+            yield f"{name}:{number}: includes {header}; only the boundary files may"
+
+
+def locks_know_nothing_above_the_fabric(tree):
+    for name, number, header in tree.includes():
+        if name.startswith(("ompi_osc_rmalock/locks/", "ompi_osc_rmalock/fabric/")):
+            if header.startswith(("window/", "rmalock_api")):
+                yield f"{name}:{number}: includes {header}, which is above it"
+
+
+def algorithms_only_wait_by_verbs(tree):
+    busy = re.compile(r"sched_yield|std::this_thread|__builtin_ia32_pause|while\s*\(\s*fabric_\.get")
+    for name, text in tree.sources():
+        if not re.match(r"ompi_osc_rmalock/locks/.*\.hh$", name):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if busy.search(line):
+                yield f"{name}:{number}: waits without a verb of the fabric"
+
+
+def functions_fit_a_screen(tree):
+    """A function body ends with a brace in the column of the line that opened it."""
+    opening = re.compile(r"^( *)(?!namespace|struct|class|enum|union|extern|typedef|static const|const )"
+                         r"[\w:~<>,&*\[\]() ={}|.\"-]*\)[\w ]*(?:-> [\w:<>]+ )?\{$|^(\{)$")
+    for name, text in tree.sources():
+        if name.startswith("test/"):
+            continue
+        lines = text.splitlines()
+        for number, line in enumerate(lines):
+            found = opening.match(line)
+            if not found or re.match(r"^\s*(if|for|while|switch|do|else|return|constexpr)\b", line):
+                continue
+            closing = (found[1] or "") + "}"
+            end = next((n for n in range(number + 1, len(lines))
+                        if lines[n].rstrip(";,") in (closing, closing + ")")), number)
+            if end - number > LONGEST_FUNCTION:
+                yield f"{name}:{number + 1}: a function of {end - number} lines"
+
+
+def parameters(tree):
+    """(name, default, allowed, scope, help) of every row of params.def."""
+    text = tree.files.get("ompi_osc_rmalock/params.def", "")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r'"\s*\n\s*"', "", text)
+    row = re.compile(r"RMALOCK_PARAM_(\w+)\((\w+), ([^,]+), (?:(.*?), )??(PROCESS|WINDOW),\s*\"(.*?)\"\)",
+                     re.S)
+    for kind, name, default, allowed, scope, help_text in row.findall(text):
+        if kind == "INT":
+            allowed = " to ".join(part.strip() for part in allowed.split(","))
+        elif kind == "BOOL":
+            allowed = "true, false"
+        elif kind == "CHOICE":
+            allowed = allowed.strip('"').replace("|", ", ")
+        else:
+            allowed = "text"
+        yield name, default.strip('"'), allowed, scope, " ".join(help_text.split())
+
+
+def parameter_table(tree):
+    lines = ["| MCA parameter | info key | default | allowed | meaning |", "|---|---|---|---|---|"]
+    for name, default, allowed, scope, help_text in parameters(tree):
+        key = f"`rmalock_{name}`" if scope == "WINDOW" else ""
+        lines.append(f"| `osc_rmalock_{name}` | {key} | {default} | {allowed} | {help_text} |")
+    return "\n".join(lines)
+
+
+def readme_has_the_parameters(tree):
+    rows = list(parameters(tree))
+    declared = len(re.findall(r"^RMALOCK_PARAM_", tree.files.get("ompi_osc_rmalock/params.def", ""), re.M))
+    if len(rows) != declared:
+        yield f"ompi_osc_rmalock/params.def:1: {declared} rows, of which tidy understands {len(rows)}"
+    if parameter_table(tree) not in tree.files.get("README.md", ""):
+        yield "README.md:1: the parameter table differs from params.def; tidy.py --parameters prints it"
+
+
+def nothing_is_dead(tree):
+    """Every file is named by a makefile (and so is built, run or distributed)."""
+    makefiles = "\n".join(text for name, text in tree.files.items()
+                          if name.endswith((".mk", "Makefile.am", "configure.ac")))
+    exempt = re.compile(r"^(\.gitignore|Makefile\.am|configure\.ac|.*local\.mk)$")
+    stems = re.compile(r"^test/mpi/(\w+)\.c$")
+    for name in tree.files:
+        found = stems.match(name)
+        if exempt.match(name) or name in makefiles or (found and re.search(rf"\b{found[1]}\b", makefiles)):
+            continue
+        yield f"{name}:1: no makefile names it"
+
+
+def text_is_clean(tree):
+    for name, text in tree.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if line != line.rstrip():
+                yield f"{name}:{number}: trailing white space"
+            if "\t" in line and not name.endswith((".mk", "Makefile.am", "Makefile")):
+                yield f"{name}:{number}: a tab"
+        if text and not text.endswith("\n"):
+            yield f"{name}:1: no newline at the end"
+
+
+RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
+         algorithms_only_wait_by_verbs, functions_fit_a_screen, readme_has_the_parameters,
+         nothing_is_dead, text_is_clean]
+
+BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
+OFFENDERS = {
+    ucx_stays_in_its_folder: {"perf/a.c": "#include <ucp/api/ucp.h>\n"},
+    mpi_stays_at_the_boundary: {"ompi_osc_rmalock/window/a.cc": '#include "mpi.h"\n'},
+    locks_know_nothing_above_the_fabric: {"ompi_osc_rmalock/locks/a.hh": '#include "window/held.hh"\n'},
+    algorithms_only_wait_by_verbs: {"ompi_osc_rmalock/locks/a.hh": "while (fabric_.get(w) != 0)\n"},
+    functions_fit_a_screen: {"ompi_osc_rmalock/window/a.cc": "void f(int a) {\n" + BODY + "}\n"},
+    readme_has_the_parameters: {
+        "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
+    nothing_is_dead: {"contrib/forgotten": ""},
+    text_is_clean: {"a.md": "tail \n"},
+}
+
+
+def selftest():
+    missed = [rule.__name__ for rule in RULES if not list(rule(Tree(OFFENDERS[rule])))]
+    for name in missed:
+        print(f"selftest: {name} finds nothing in what it is there for")
+    return not missed
+
+
+def main():
+    tree = Tree.of_checkout()
+    if "--parameters" in sys.argv:
+        print(parameter_table(tree))
+        return 0
+    good = selftest()
+    if "--selftest" in sys.argv:
+        return 0 if good else 1
+    failed = 0
+    for rule in RULES:
+        found = list(rule(tree))
+        failed += bool(found)
+        print("\n".join([f"{'FAIL' if found else 'ok  '} {rule.__name__}"] + found))
+    print(f"{len(RULES) - failed + good} passed, {failed + (not good)} failed")
+    return 1 if failed or not good else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
