@@ -39,10 +39,14 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/window.hh
 
 component_LTLIBRARIES = mca_osc_rmalock.la
-mca_osc_rmalock_la_CPPFLAGS = $(core_cppflags) -isystem $(srcdir)/ompi_osc_rmalock/compat \
-	$(OMPI_CPPFLAGS) $(HWLOC_CFLAGS) $(RMALOCK_VERSION_FLAGS)
+## compat/ comes last: it stands in only for headers that this Open MPI did not install.
+mca_osc_rmalock_la_CPPFLAGS = $(core_cppflags) $(OMPI_CPPFLAGS) \
+	-isystem $(srcdir)/ompi_osc_rmalock/compat $(HWLOC_CFLAGS) $(PMIX_CFLAGS) $(RMALOCK_VERSION_FLAGS)
 mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/compat/ompi/mpi/fortran/base/fint_2_int.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_threads.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_tsd.h \
 	ompi_osc_rmalock/osc_rmalock.h \
 	ompi_osc_rmalock/osc_rmalock_accumulate.c \
 	ompi_osc_rmalock/osc_rmalock_compat.h \
