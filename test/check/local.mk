@@ -1,6 +1,8 @@
 # The lock checker: the shipped lock headers under every interleaving (included by Makefile.am).
+if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
 TESTS += test/check/check_small.sh
+endif
 EXTRA_DIST += test/check/check_small.sh test/check/README.md test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
