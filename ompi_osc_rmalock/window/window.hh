@@ -132,6 +132,9 @@ class Window {
                              const Place& place);
 
     const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
+    /// Debug parameter check_nocheck: reports when what the program promised to be free is not. Returns
+    /// whether the lock need not be taken.
+    bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
 
@@ -140,6 +143,7 @@ class Window {
     const rmalock_flavor_t flavor_;
     const rmalock_comm_t comm_;
     const bool threads_;
+    const bool check_nocheck_;
 
     Segment segment_;
     Part* const parts_; ///< in the segment, one per rank
