@@ -4,10 +4,11 @@
 # rest of the build knows nothing of MPI.
 
 mpi_test_names = locks put_get datatypes accumulate atomics requests active flavors comms \
-	errors threads target_busy
+	errors threads spawn target_busy
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_flags = -g -Wall -Wextra -Wshadow -Werror
-mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h
+mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
+	test/mpi/use_window.h
 
 EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/known_failures test/mpi/check \
 	test/mpi/check-oracle test/mpi/this_build.sh test/mpi/README.md test/mpi/oracle.cc \
