@@ -6,7 +6,8 @@ CLEANFILES += contrib/rmalock.env
 
 contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) contrib && \
-	sed -e 's|@componentdir[@]|$(componentdir)|g' $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
+	sed -e 's|@componentdir[@]|$(componentdir)|g' -e 's|@pmix_component_dir[@]|$(pmix_component_dir)|g' \
+	    $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
 	contrib/depends contrib/steps.sh contrib/tally

@@ -10,13 +10,25 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/d_mcs.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
+	ompi_osc_rmalock/locks/fompi_rw.hh \
+	ompi_osc_rmalock/locks/fompi_spin.hh \
+	ompi_osc_rmalock/locks/gate.hh \
 	ompi_osc_rmalock/locks/lock.hh \
+	ompi_osc_rmalock/locks/mcs_queue.hh \
+	ompi_osc_rmalock/locks/pfx.hh \
+	ompi_osc_rmalock/locks/pool.hh \
+	ompi_osc_rmalock/locks/push_list.hh \
+	ompi_osc_rmalock/locks/queue_tree.hh \
 	ompi_osc_rmalock/locks/registry.cc \
 	ompi_osc_rmalock/locks/registry.hh \
+	ompi_osc_rmalock/locks/rma_mcs.hh \
+	ompi_osc_rmalock/locks/rma_rw.hh \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
+	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/window/access.cc \
 	ompi_osc_rmalock/window/access.hh \
 	ompi_osc_rmalock/window/accumulate.cc \
@@ -39,10 +51,14 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/window.hh
 
 component_LTLIBRARIES = mca_osc_rmalock.la
-mca_osc_rmalock_la_CPPFLAGS = $(core_cppflags) -isystem $(srcdir)/ompi_osc_rmalock/compat \
-	$(OMPI_CPPFLAGS) $(HWLOC_CFLAGS) $(RMALOCK_VERSION_FLAGS)
+## compat/ comes last: it stands in only for headers that this Open MPI did not install.
+mca_osc_rmalock_la_CPPFLAGS = $(core_cppflags) $(OMPI_CPPFLAGS) \
+	-isystem $(srcdir)/ompi_osc_rmalock/compat $(HWLOC_CFLAGS) $(PMIX_CFLAGS) $(RMALOCK_VERSION_FLAGS)
 mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/compat/ompi/mpi/fortran/base/fint_2_int.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_threads.h \
+	ompi_osc_rmalock/compat/opal/mca/threads/pthreads/threads_pthreads_tsd.h \
 	ompi_osc_rmalock/osc_rmalock.h \
 	ompi_osc_rmalock/osc_rmalock_accumulate.c \
 	ompi_osc_rmalock/osc_rmalock_compat.h \

@@ -89,10 +89,43 @@ static inline int osc_rmalock_usable_cpus(void)
     return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
 }
 
+/* The number this process has for a communicator; for messages. */
+static inline int osc_rmalock_comm_number(const struct ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    return (int) ompi_comm_get_local_cid(comm); /* c_contextid is a structure, alike on all ranks */
+#else
+    return (int) comm->c_contextid;
+#endif
+}
+
 /* Ranks of this job on this node. */
 static inline int osc_rmalock_local_ranks(void)
 {
     return (int) opal_process_info.num_local_peers + 1;
+}
+
+/* The name of a structure that has another size in this Open MPI than in the headers rmalock was
+ * compiled with (another Open MPI, or a wrong stand-in header in compat/); NULL if all agree. */
+static inline const char *osc_rmalock_layout_differs(void)
+{
+#define OSC_RMALOCK_CLASS(type) {OBJ_CLASS(type), sizeof(type)}
+    const struct {
+        const opal_class_t *class;
+        size_t size;
+    } used[] = {
+        OSC_RMALOCK_CLASS(opal_mutex_t),    OSC_RMALOCK_CLASS(opal_convertor_t),
+        OSC_RMALOCK_CLASS(opal_info_t),     OSC_RMALOCK_CLASS(ompi_communicator_t),
+        OSC_RMALOCK_CLASS(ompi_datatype_t), OSC_RMALOCK_CLASS(ompi_group_t),
+        OSC_RMALOCK_CLASS(ompi_op_t),       OSC_RMALOCK_CLASS(ompi_win_t),
+    };
+#undef OSC_RMALOCK_CLASS
+    for (size_t i = 0; i < sizeof used / sizeof used[0]; ++i) {
+        if (used[i].class->cls_sizeof != used[i].size) {
+            return used[i].class->cls_name;
+        }
+    }
+    return NULL;
 }
 
 #endif /* OSC_RMALOCK_COMPAT_H */

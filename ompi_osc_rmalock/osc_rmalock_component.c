@@ -84,6 +84,12 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
                                  .threads = enable_mpi_threads};
     char why[256];
     (void) enable_progress_threads;
+    const char *differs = osc_rmalock_layout_differs();
+    if (NULL != differs) {
+        snprintf(why, sizeof why, "not loaded: compiled for another Open MPI (%s differs)", differs);
+        report(0, why);
+        return OMPI_ERROR;
+    }
     rmalock_init(&host);
     component->params_good =
         RMALOCK_OK == rmalock_params_check(&component->params, why, sizeof why);
@@ -295,7 +301,8 @@ static int component_select(struct ompi_win_t *win, void **base, size_t size, in
         free(module);
         return rc;
     }
-    snprintf(label, sizeof label, "%s-%d", flavor_name(flavor), (int) module->comm->c_contextid);
+    snprintf(label, sizeof label, "%s-%d", flavor_name(flavor),
+             osc_rmalock_comm_number(module->comm));
     const rmalock_spec_t spec = {
         .name = win->w_name,
         .label = label,

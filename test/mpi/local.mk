@@ -6,25 +6,31 @@
 mpi_test_names = locks put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
-mpi_test_flags = -g -Wall -Wextra -Wshadow -Werror
+mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
 	test/mpi/use_window.h
 
-EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/known_failures test/mpi/check \
-	test/mpi/check-oracle test/mpi/this_build.sh test/mpi/README.md test/mpi/oracle.cc \
-	$(mpi_test_includes) $(mpi_test_names:%=test/mpi/%.c)
+EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/README.md test/mpi/known_failures \
+	$(mpi_test_includes) \
+	$(mpi_test_names:%=test/mpi/%.c)
 
-check_DATA += $(mpi_test_binaries) test/mpi/oracle
-CLEANFILES += $(mpi_test_binaries) test/mpi/oracle
-
-if CAN_TEST
-TESTS += test/mpi/check test/mpi/check-oracle
-endif
+check_DATA += $(mpi_test_binaries)
+CLEANFILES += $(mpi_test_binaries)
 
 $(mpi_test_binaries): test/mpi/%: test/mpi/%.c $(mpi_test_includes)
 	@$(MKDIR_P) test/mpi
-	$(AM_V_CC)$(MPICC) -std=gnu11 -O1 $(mpi_test_flags) -I$(srcdir)/test/mpi -o $@ $< -pthread
+	$(AM_V_CC)$(MPICC) $(mpi_test_cflags) -I$(srcdir)/test/mpi -o $@ $< -pthread
 
+
+## The random programs against the oracle; in C++, so with the other wrapper.
 test/mpi/oracle: test/mpi/oracle.cc
 	@$(MKDIR_P) test/mpi
-	$(AM_V_CXX)$(MPICXX) -std=gnu++20 -O2 $(mpi_test_flags) -o $@ $<
+	$(AM_V_CXX)$(MPICXX) $(CXX20_FLAGS) -O2 -g -Wall -Wextra -Wshadow -Werror -I$(srcdir)/test/mpi -o $@ $<
+
+check_DATA += test/mpi/oracle
+CLEANFILES += test/mpi/oracle
+
+if CAN_TEST
+TESTS += test/mpi/check_rmalock test/mpi/check_oracle
+endif
+EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_oracle test/mpi/local.mk
