@@ -2,6 +2,7 @@
 check_PROGRAMS += test/check/rmalock_check
 TESTS += test/check/check_small.sh
 dist_check_SCRIPTS += test/check/check_small.sh
+EXTRA_DIST += test/check/README.md test/check/update_readme.sh
 
 test_check_rmalock_check_SOURCES = \
     test/check/cases.cc \
