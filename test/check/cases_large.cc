@@ -73,14 +73,14 @@ void add_large(std::vector<Case>& cases) {
         random("rma_rw", "51W+205R N=4", on_tree<RmaRwLocal<>>(mixed(kMany), cluster())));
 
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
-    cases.push_back(bounded("pfx", "3W+2R",
-                            queueing<locks::Pfx, Sound>({w2, w2, w2, r2, r2}, pfx_setup(2)), 4));
-    cases.push_back(bounded("pfx", "2W+3R",
-                            queueing<locks::Pfx, Sound>({w2, w2, r2, r2, r2}, pfx_setup(2)), 4));
-    cases.push_back(bounded("rma_mcs", "8W N=3",
-                            on_tree<RmaMcsLocal<>>({w1, w1, w1, w1, w1, w1, w1, w1}, {{4, 2}}), 4));
-    cases.push_back(bounded("rma_rw", "3W+3R N=2",
-                            on_tree<RmaRwLocal<>>({w2, r2, w2, r2, w1, r1}, {{2}, 2}), 4));
+    cases.push_back(bounded("pfx", "3W+2R once",
+                            queueing<locks::Pfx, Sound>({w1, w1, w1, r1, r1}, pfx_setup(2)), 4));
+    cases.push_back(bounded("pfx", "2W+3R once",
+                            queueing<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_setup(2)), 4));
+    cases.push_back(bounded("rma_mcs", "6W N=3 once",
+                            on_tree<RmaMcsLocal<>>({w1, w1, w1, w1, w1, w1}, {{4, 2}}), 4));
+    cases.push_back(
+        bounded("rma_rw", "2W+3R N=2", on_tree<RmaRwLocal<>>({w2, r2, w2, r2, r2}, {{2}, 2}), 4));
 }
 
 } // namespace rmalock::check
