@@ -4,6 +4,7 @@
 #include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
 #include "locks/pfx.hh"
+#include "mutants/pfx.hh"
 #include "plain_setup.hh"
 #include "queue_setup.hh"
 #include "tree_setup.hh"
@@ -71,6 +72,12 @@ void add_large(std::vector<Case>& cases) {
         random("rma_mcs", "256W N=4", on_tree<RmaMcsLocal<>>(writers(kMany), cluster())));
     cases.push_back(
         random("rma_rw", "51W+205R N=4", on_tree<RmaRwLocal<>>(mixed(kMany), cluster())));
+
+    // The random search has to find something too.
+    Case broken = random("pfx/no_self_serve", "51W+205R",
+                         queueing<locks::Pfx, pfx_fault::NoSelfServe>(mixed(kMany), pfx_setup(8)));
+    broken.expected = Failure::deadlock;
+    cases.push_back(broken);
 
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     cases.push_back(bounded("pfx", "3W+2R once",
