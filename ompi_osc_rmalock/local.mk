@@ -10,13 +10,25 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/d_mcs.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
+	ompi_osc_rmalock/locks/fompi_rw.hh \
+	ompi_osc_rmalock/locks/fompi_spin.hh \
+	ompi_osc_rmalock/locks/gate.hh \
 	ompi_osc_rmalock/locks/lock.hh \
+	ompi_osc_rmalock/locks/mcs_queue.hh \
+	ompi_osc_rmalock/locks/pfx.hh \
+	ompi_osc_rmalock/locks/pool.hh \
+	ompi_osc_rmalock/locks/push_list.hh \
+	ompi_osc_rmalock/locks/queue_tree.hh \
 	ompi_osc_rmalock/locks/registry.cc \
 	ompi_osc_rmalock/locks/registry.hh \
+	ompi_osc_rmalock/locks/rma_mcs.hh \
+	ompi_osc_rmalock/locks/rma_rw.hh \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
+	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/window/access.cc \
 	ompi_osc_rmalock/window/access.hh \
 	ompi_osc_rmalock/window/accumulate.cc \

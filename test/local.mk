@@ -45,6 +45,7 @@ test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
 test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
 test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread
 else
+## There is nothing to run, and make check has to say so.
 check-local:
 	@echo "make check: what the tests need is missing; configure says what" >&2; exit 1
 endif

@@ -106,15 +106,14 @@ class AllGate {
 
     /// Enters the room if it is open.
     bool try_enter(bool holding) {
-        Value seen = fabric_.get(gate_);
-        for (unsigned attempt = 0; open(seen, holding); ++attempt) {
-            const Value before = fabric_.compare_swap(gate_, seen, seen + kOneExclusive);
-            if (before == seen)
+        for (unsigned attempt = 0;; ++attempt) {
+            const Value seen = fabric_.get(gate_);
+            if (!open(seen, holding))
+                return false;
+            if (fabric_.compare_swap(gate_, seen, seen + kOneExclusive) == seen)
                 return true;
             fabric_.backoff(attempt);
-            seen = before;
         }
-        return false;
     }
 
     void enter_room(bool holding) {

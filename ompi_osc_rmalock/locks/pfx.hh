@@ -18,6 +18,14 @@
 //
 //    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
 //           wait(RH[s.PH]) for the end of the phase: GET(S).PH != s.PH
+//           who holds a lock elsewhere does not wait in the list but tries, again and again, to
+//           join the readers that are being drained:
+//                 if GET(S).PH != s.PH: in
+//                 if GET(RO).drainer and join: in
+//    join   o = FADD(RO, 1)
+//           if o.drainer: if GET(S).PH != s.PH: undo; return true
+//           else: undo; return false
+//    undo   as the second half of s_rel
 //    s_rel  s = FADD(S, -1)
 //           if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(o.drainer.DRN, 1)
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in            // one atomic if s.RC == 0
@@ -26,7 +34,10 @@
 //               PHASE(r):  chain = 1; drain(r); in
 //           h = SWAP(HW, me);  if h is not PHASE(r): await STATUS == PHASE(r)
 //           SWAP(HW, 0);  chain = 1;  drain(r)
-//    drain  if r: o = FADD(RO, [me | r]);  if o.count + r != 0: await DRN;  FADD(RO, [-me | 0])
+//    drain  if r: DRN = 0;  n = FADD(RO, [me | r]).count + r
+//           loop  if n != 0: await DRN;                                           // a hint again
+//                 if FADD(RO, [-me | 0]).count == 0: return
+//                 DRN = 0;  n = FADD(RO, [me | 0]).count           // somebody joined: open again
 //    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
 //           if succ and chain < T_W: PUT(succ.STATUS, DIRECT(chain)); return
 //           s = FADD(S, PH - chain * X1)                                         // phase change
@@ -40,6 +51,14 @@
 // readers that leave while XC != 0 count RO down, each once. The exclusives of a chain leave their
 // registrations in S; the last one, who knows how many they are, takes all of them back, so XC != 0
 // until then.
+//
+// Why joining is sound: the drainer goes in only after it has taken its name out of RO and found
+// the count 0 in the same step. Who found the name there when it added itself is therefore counted
+// in what the drainer looks at. It has to be the drain of its own phase: if the phase has changed
+// since, the reader was admitted by that, is counted in r, and takes the 1 back. Why one has to
+// join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0 shared, x waits
+// for T0 exclusively. A program that runs with locks that prefer readers must not deadlock here; q
+// has to go past x. Only q's process knows, so it has to be told (`holds_others`).
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
 // being in the queue; the first of the queue meets it in HW, whoever comes first.
@@ -80,12 +99,17 @@ class Pfx {
         : fabric_(fabric), queue_(fabric), readers_(fabric), home_(home), pool_(pool),
           limits_(limits) {}
 
-    Hold acquire_shared(Rank target) {
+    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
+    /// be made to wait behind writers that wait themselves.
+    Hold acquire_shared(Rank target, bool holds_others = false) {
         const Value s = fabric_.fetch_add(word(target, kS), 1);
-        if (exclusives(s) != 0) {
+        if (exclusives(s) == 0)
+            return {};
+        if (holds_others) {
+            pass_waiting_writers(target, s);
+        } else {
             const Word node = pool_.take();
-            readers_.wait(list(target, s), node,
-                          [&] { return phase(fabric_.get(word(target, kS))) != phase(s); });
+            readers_.wait(list(target, s), node, [&] { return is_over(target, s); });
             pool_.give(node);
         }
         return {};
@@ -93,11 +117,8 @@ class Pfx {
 
     void release_shared(Rank target, Hold) {
         const Value s = fabric_.fetch_add(word(target, kS), Value{0} - 1);
-        if (exclusives(s) == 0)
-            return;
-        const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
-        if (count(o) == 1 && drainer(o) != 0)
-            fabric_.put(field(node_of(drainer(o)), kDrn), 1);
+        if (exclusives(s) != 0)
+            leave_drain(target);
     }
 
     Hold acquire_exclusive(Rank target) {
@@ -174,6 +195,34 @@ class Pfx {
         return word(target, kRh + static_cast<Slot>(phase(s)));
     }
 
+    /// Whether the phase in `s` is over.
+    bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
+
+    /// For a reader that registered in the phase of `s` and cannot wait for its end.
+    void pass_waiting_writers(Rank target, Value s) {
+        for (unsigned attempt = 1; !is_over(target, s); ++attempt) {
+            if (drainer(fabric_.get(word(target, kRo))) != 0 && join_drain(target, s))
+                return;
+            fabric_.backoff(attempt);
+        }
+    }
+
+    bool join_drain(Rank target, Value s) {
+        if (drainer(fabric_.fetch_add(word(target, kRo), 1)) == 0) {
+            leave_drain(target);
+            return false;
+        }
+        if (is_over(target, s)) // it is not the drain of that phase, but the reader was admitted
+            leave_drain(target);
+        return true;
+    }
+
+    void leave_drain(Rank target) {
+        const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
+        if (count(o) == 1 && drainer(o) != 0)
+            fabric_.put(field(node_of(drainer(o)), kDrn), 1);
+    }
+
     // ---- exclusives -----------------------------------------------------------------------------
     Turn join_queue(Rank target, Word node) {
         Value message = 0;
@@ -197,17 +246,19 @@ class Pfx {
         return message;
     }
 
-    /// Waits until the `r` readers that were inside when the exclusives took over have left.
+    /// Waits until the `r` readers that were inside when the exclusives took over have left, and
+    /// those that joined them.
     void drain(Rank target, Word node, Value r) {
-        if (r == 0)
-            return;
+        const Word ro = word(target, kRo), drn = field(node, kDrn);
         const Value me = name_of(node) << kCountBits;
-        const Value o = fabric_.fetch_add(word(target, kRo), me + r);
-        if (count(o) + static_cast<std::int64_t>(r) != 0) {
-            fabric_.await(field(node, kDrn), fabric::equals(1));
-            fabric_.put(field(node, kDrn), 0);
+        for (Value more = r; r != 0; more = 0) {
+            // Late hints of an earlier drain are erased before anybody can send one of this.
+            fabric_.put(drn, 0);
+            if (count(fabric_.fetch_add(ro, me + more)) + static_cast<std::int64_t>(more) != 0)
+                fabric_.await(drn, fabric::equals(1));
+            if (count(fabric_.fetch_add(ro, Value{0} - me)) == 0)
+                return;
         }
-        fabric_.fetch_add(word(target, kRo), Value{0} - me);
     }
 
     /// Lets the readers in that wait, and whoever is next drain them.

@@ -13,6 +13,8 @@ const std::vector<Case>& all_cases() {
         add_rma_mcs(all);
         add_rma_rw(all);
         add_gate(all);
+        add_all_gate(all);
+        add_large(all);
         return all;
     }();
     return cases;

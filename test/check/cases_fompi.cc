@@ -22,7 +22,7 @@ void add_fompi(std::vector<Case>& cases) {
     using Rw = locks::FompiRw<CheckerFabric>;
     add(Rw::kName, "2W+1R", plain<Rw>({w, w, r}));
     add(Rw::kName, "1W+2R", plain<Rw>({w, r, r}));
-    add(Rw::kName, "2W+1A", plain<Rw>({w, w, a}));
+    add(Rw::kName, "2W+1A once", plain<Rw>({writer(1), writer(1), all_locker(1)}));
     add(Rw::kName, "1W+1R+1A", plain<Rw>({w, r, a}));
     add(Rw::kName, "2W 2 targets+1A", plain<Rw>({w, writer(2, 1), a}));
 }

@@ -83,7 +83,8 @@ void add_gate(std::vector<Case>& cases) {
     cases.push_back(gate<Rooms>("gate", "2X+1A", {x, x, a}));
     cases.push_back(gate<Rooms>("gate", "1X+2A", {x, a, a}));
     cases.push_back(gate<Rooms>("gate", "2X+2A once", {x1, x1, a1, a1}));
-    cases.push_back(gate<Rooms>("gate", "2X+2A", {x, x, a, a}));
+    cases.back().size = Size::deep;
+    cases.push_back(gate<Rooms>("gate", "2X+2A, 6", {x, x1, a, a1}));
     cases.back().size = Size::deep;
     const Script w = writer(2), w1 = writer(2, 1), r = reader(2), all = all_locker(2);
     cases.push_back(gate<Gated>("gate+direct_passive", "1W+1R+1A", {w, r, all}));

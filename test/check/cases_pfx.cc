@@ -19,6 +19,16 @@ Case pfx(std::string name, const char* configuration, std::vector<Script> script
     return c;
 }
 
+Operation shared(Rank target) {
+    return {Operation::acquire, Mode::shared, target};
+}
+Operation exclusive(Rank target) {
+    return {Operation::acquire, Mode::exclusive, target};
+}
+Operation done(Rank target) {
+    return {Operation::release, Mode::shared, target};
+}
+
 template <class Fault>
 Case mutant(const char* fault, Failure expected, const char* configuration = "2W+2R once",
             std::vector<Script> scripts = {writer(1), writer(1), reader(1), reader(1)}) {
@@ -36,7 +46,10 @@ void add_pfx(std::vector<Case>& cases) {
             pfx(locks::Pfx<CheckerFabric>::kName, configuration, std::move(scripts), t_w));
         cases.back().size = size;
     };
+    // One reader among writers waits for the rest of one chain.
+    const auto one_reader = [&] { cases.back().program.bound[index_of(Mode::shared)] = 2; };
     add("2W+1R", {writer(2), writer(2), reader(2)});
+    one_reader();
     add("1W+2R", {writer(2), reader(2), reader(2)});
     add("3W", {writer(2), writer(2), writer(2)});
     add("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
@@ -44,15 +57,35 @@ void add_pfx(std::vector<Case>& cases) {
     add("4W", {writer(2), writer(2), writer(2), writer(2)}, Size::deep);
     add("1W+3R", {writer(2), reader(2), reader(2), reader(2)}, Size::deep);
     add("3W+1R", {writer(2), writer(2), writer(2), reader(2)}, Size::deep);
+    one_reader();
+    // Readers that hold something elsewhere and go past waiting writers.
+    add("1W+2J", {writer(2), joiner(2), joiner(2)});
+    add("2W+1J", {writer(2), writer(2), joiner(2)});
+    add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
+    add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
+    const std::vector<Script> hold_and_wait = {{shared(0), exclusive(1), done(1), done(0)},
+                                               {shared(1), shared(0), done(0), done(1)},
+                                               {exclusive(0), done(0)}};
+    add("hold and wait", hold_and_wait);
 
     using namespace pfx_fault;
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1);
     cases.push_back(mutant<NoDrain>("no_drain", Failure::exclusion));
-    cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R",
-                                     {writer(2), writer(2), reader(2), reader(2)}));
+    cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R", {w2, w2, r2, r2}));
+    cases.back().limits.look_past_deadlocks = true;
     cases.push_back(mutant<NoSelfServe>("no_self_serve", Failure::deadlock));
     cases.push_back(mutant<NoWakeChain>("no_wake_chain", Failure::deadlock));
-    cases.push_back(mutant<HwNotCleared>("hw_not_cleared", Failure::wild_word, "3W",
-                                         {writer(2), writer(2), writer(2)}));
+    cases.push_back(mutant<HwNotCleared>("hw_not_cleared", Failure::wild_word, "3W", {w2, w2, w2}));
+    cases.push_back(
+        mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J", {w2, w2, j1, joiner(2)}));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(
+        mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J", {w2, w2, r1, j1}));
+    cases.push_back(
+        mutant<DrainOneLook>("drain_one_look", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
+    // The deadlock that joining is for.
+    cases.push_back(
+        mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", hold_and_wait));
 }
 
 } // namespace rmalock::check

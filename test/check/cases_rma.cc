@@ -19,6 +19,12 @@ Case on(std::string lock, std::string configuration, std::vector<Script> scripts
     return c;
 }
 
+/// One reader among writers: it waits for the rest of one chain.
+Case one_reader(Case c, const Machine& machine) {
+    c.program.bound[index_of(Mode::shared)] = static_cast<std::uint32_t>(machine.t_w);
+    return c;
+}
+
 template <class Local>
 Case mutant(std::string lock, Failure expected, std::string configuration,
             std::vector<Script> scripts, const Machine& machine) {
@@ -50,7 +56,7 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "3W N=1", {w2, w2, w2}, flat));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "4W N=2 once", {w1, w1, w1, w1}, nodes));
-    cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes));
+    cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
     cases.push_back(on<Local>(name, "5W N=3 once", {w1, w1, w1, w1, w1}, deep, Size::deep));
 
@@ -67,15 +73,16 @@ void add_rma_rw(std::vector<Case>& cases) {
     held.t_r = 1;
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     using Local = RmaRwLocal<>;
-    cases.push_back(on<Local>(name, "2W+1R N=1", {w2, w2, r2}, flat));
+    cases.push_back(one_reader(on<Local>(name, "2W+1R N=1", {w2, w2, r2}, flat), flat));
     cases.push_back(on<Local>(name, "1W+2R N=1", {w2, r2, r2}, flat));
-    cases.push_back(on<Local>(name, "2W+1R N=1 T_R=1", {w2, w2, r2}, held));
-    cases.push_back(on<Local>(name, "2W+1R N=2", {w2, w2, r2}, nodes));
+    cases.push_back(one_reader(on<Local>(name, "2W+1R N=1 T_R=1", {w2, w2, r2}, held), held));
+    cases.push_back(one_reader(on<Local>(name, "2W+1R N=2", {w2, w2, r2}, nodes), nodes));
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
-    cases.push_back(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes));
+    cases.push_back(
+        one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
 
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));

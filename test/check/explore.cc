@@ -1,6 +1,8 @@
 // The search strategies; see explore.hh.
 #include "explore.hh"
 
+#include "progress.hh"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ void conclude(Outcome& outcome, const World& world, const Clock& clock) {
     outcome.seconds = clock.seconds();
     outcome.most_overtaken = world.most_overtaken();
     outcome.domain_matters = world.domain_matters();
+    outcome.retries = world.retries();
 }
 
 /// Depth-first search. Frame d holds the state after d steps, what can happen next, and the stack
@@ -39,9 +42,17 @@ class DepthFirst {
     DepthFirst(const Program& program, const Limits& limits)
         : limits_(limits), world_(program), in_place_(static_cast<std::size_t>(program.ranks)) {}
 
+    /// Tells `graph` every step.
+    void record(StateGraph* graph) { graph_ = graph; }
+    /// Fails on the first state that is not in `states`.
+    void stay_within(const FingerprintSet& states) { allowed_ = &states; }
+
+    /// Searches everything. Again, if called again: the same states have the same fingerprints
+    /// then, and only then, because some of a process's local state are addresses.
     Outcome run() {
+        const Clock clock;
         begin();
-        while (used_ != 0 && outcome_.violation.failure == Failure::none && within_limits())
+        while (used_ != 0 && outcome_.violation.failure == Failure::none && within_limits(clock))
             advance();
         if (used_ == 0 && !ended_ && outcome_.violation.failure == Failure::none)
             outcome_.violation = {Failure::endless, "no execution ends"};
@@ -49,8 +60,8 @@ class DepthFirst {
         outcome_.states = seen_.size();
         if (outcome_.violation.failure != Failure::none)
             outcome_.path = path();
-        conclude(outcome_, world_, clock_);
-        return std::move(outcome_);
+        conclude(outcome_, world_, clock);
+        return outcome_;
     }
 
   private:
@@ -65,6 +76,7 @@ class DepthFirst {
         std::vector<Place> places;
         std::vector<Choice> choices;
         std::size_t next = 0;
+        Fingerprint fingerprint = 0;
         Rank last = -1; ///< who went on last, for counting preemptions
         int preemptions = 0;
     };
@@ -78,18 +90,28 @@ class DepthFirst {
     }
 
     void begin() {
-        // One frame per process holds its first stack; the last of them is the initial state.
+        if (initial_ == 0)
+            set_up();
+        outcome_ = {};
+        ended_ = false;
+        used_ = initial_;
+        go_back_to(top());
+        top().fingerprint = fingerprint(top());
+        seen_ = FingerprintSet();
+        seen_.insert(top().fingerprint);
+        fill(top());
+    }
+
+    /// One frame per process holds its first stack; the last of them is the initial state.
+    void set_up() {
         const Rank ranks = world_.program().ranks;
         frames_.reserve(limits_.depth + static_cast<std::size_t>(ranks) + 1);
         std::vector<Place> places(static_cast<std::size_t>(ranks));
-        for (Rank r = 0; r < ranks; ++r) {
-            Frame& frame = push();
-            save_stack(frame, r, places);
-        }
+        for (Rank r = 0; r < ranks; ++r)
+            save_stack(push(), r, places);
         initial_ = used_;
         top().places = places;
-        fill(top());
-        seen_.insert(fingerprint(top()));
+        world_.save(top().state);
     }
 
     void save_stack(Frame& frame, Rank rank, std::vector<Place>& places) {
@@ -103,14 +125,18 @@ class DepthFirst {
         world_.save(frame.state);
         world_.choices(frame.choices);
         frame.next = 0;
-        ended_ = ended_ || (frame.choices.empty() && world_.all_finished());
+        if (frame.choices.empty() && world_.all_finished()) {
+            ended_ = true;
+            if (graph_ != nullptr)
+                graph_->end(frame.fingerprint);
+        }
         if (frame.choices.empty() && !world_.all_finished() && !limits_.look_past_deadlocks)
             outcome_.violation = stuck(world_);
     }
 
-    bool within_limits() const {
+    bool within_limits(const Clock& clock) const {
         return seen_.size() < limits_.states &&
-               (outcome_.steps % 4096 != 0 || clock_.seconds() < limits_.seconds);
+               (outcome_.steps % 4096 != 0 || clock.seconds() < limits_.seconds);
     }
 
     void go_back_to(const Frame& frame) {
@@ -165,10 +191,16 @@ class DepthFirst {
         const Frame& from = frames_[used_ - 2];
         to.preemptions = preemptions;
         to.last = choice.what >= Choice::deliver ? from.last : choice.rank;
-        if (!seen_.insert(fingerprint(to))) {
+        to.fingerprint = fingerprint(to);
+        if (graph_ != nullptr)
+            graph_->step(from.fingerprint, to.fingerprint);
+        if (!seen_.insert(to.fingerprint)) {
             --used_;
             return;
         }
+        if (allowed_ != nullptr && !allowed_->contains(to.fingerprint))
+            outcome_.violation = {Failure::deadlock,
+                                  "from here the end cannot be reached\n" + world_.who_is_stuck()};
         to.places = from.places;
         save_stack(to, choice.rank, to.places);
         fill(to);
@@ -195,14 +227,15 @@ class DepthFirst {
 
     Limits limits_;
     World world_;
-    Clock clock_;
     Outcome outcome_;
     FingerprintSet seen_;
     std::vector<Frame> frames_;
     std::size_t used_ = 0;
     std::size_t initial_ = 0;
     std::uint64_t serial_ = 0;
-    bool ended_ = false;                  ///< some execution came to its end
+    bool ended_ = false; ///< some execution came to its end
+    StateGraph* graph_ = nullptr;
+    const FingerprintSet* allowed_ = nullptr;
     std::vector<std::uint64_t> in_place_; ///< which image each stack holds now; 0: none
 };
 
@@ -269,7 +302,24 @@ void run_once(World& world, const Limits& limits, Outcome& outcome, Pick&& pick)
 } // namespace
 
 Outcome explore(const Program& program, const Limits& limits) {
-    return DepthFirst(program, limits).run();
+    DepthFirst search(program, limits);
+    Outcome outcome = search.run();
+    if (!outcome.complete || !outcome.retries || limits.look_past_deadlocks)
+        return outcome;
+    StateGraph graph;
+    search.record(&graph);
+    const double first = outcome.seconds;
+    outcome = search.run();
+    outcome.seconds += first;
+    outcome.complete = graph.complete();
+    if (!outcome.complete)
+        return outcome;
+    const FingerprintSet good = graph.that_can_end();
+    if (good.size() == outcome.states)
+        return outcome;
+    search.record(nullptr);
+    search.stay_within(good);
+    return search.run();
 }
 
 Outcome run_randomly(const Program& program, const Limits& limits) {
@@ -345,7 +395,7 @@ std::vector<Choice> from_text(const std::string& text) {
             ++at;
         } else if (*at == '+') {
             ++at;
-            choice.what = static_cast<std::uint8_t>(Choice::deliver + number());
+            choice.what = static_cast<std::uint16_t>(Choice::deliver + number());
         }
         std::size_t times = 1;
         if (*at == 'x') {

@@ -28,6 +28,7 @@ struct Outcome {
     double seconds = 0;
     Overtaken most_overtaken{};
     bool domain_matters = false;
+    bool retries = false;     ///< the lock polls: see progress.hh
     std::vector<Choice> path; ///< to the violation
 };
 

@@ -39,6 +39,16 @@ class FingerprintSet {
         return place(f);
     }
 
+    bool contains(Fingerprint f) const {
+        if (f == 0)
+            f = 1;
+        const std::size_t mask = table_.size() - 1;
+        for (std::size_t i = f & mask; table_[i] != 0; i = (i + 1) & mask)
+            if (table_[i] == f)
+                return true;
+        return false;
+    }
+
     std::size_t size() const { return count_; }
     std::size_t bytes() const { return table_.size() * sizeof(Fingerprint); }
 

@@ -1,15 +1,19 @@
 # The lock checker: the shipped lock headers under every interleaving (included by Makefile.am).
+if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
 TESTS += test/check/check_small.sh
-dist_check_SCRIPTS += test/check/check_small.sh
+endif
+EXTRA_DIST += test/check/check_small.sh test/check/README.md test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
     test/check/cases.cc \
     test/check/cases.hh \
+    test/check/cases_all_gate.cc \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/cases_fompi.cc \
     test/check/cases_gate.cc \
+    test/check/cases_large.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
@@ -20,6 +24,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/ghost.hh \
     test/check/main.cc \
     test/check/memory.hh \
+    test/check/mutants/all_gate.hh \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
@@ -28,6 +33,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
     test/check/plain_setup.hh \
+    test/check/progress.hh \
     test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \
@@ -35,4 +41,5 @@ test_check_rmalock_check_SOURCES = \
     test/check/tree_setup.hh \
     test/check/world.cc \
     test/check/world.hh
+test_check_rmalock_check_CPPFLAGS = $(core_cppflags)
 test_check_rmalock_check_LDADD = -lboost_context -lfmt

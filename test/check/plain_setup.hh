@@ -1,6 +1,7 @@
 // What the cases of locks without queues have in common: a home record, and nothing else.
 #pragma once
 
+#include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 
 namespace rmalock::check {

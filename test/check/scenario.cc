@@ -12,4 +12,11 @@ Script repeat(Mode mode, unsigned times, Rank target) {
     return script;
 }
 
+Script joiner(unsigned times) {
+    Script script = reader(times);
+    for (Operation& op : script)
+        op.joins = true;
+    return script;
+}
+
 } // namespace rmalock::check

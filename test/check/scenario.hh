@@ -16,8 +16,9 @@ namespace rmalock::check {
 /// One line of a script.
 struct Operation {
     enum Kind : std::uint8_t { acquire, release } kind = acquire;
-    Mode mode = Mode::shared;
-    Rank target = 0; ///< kAll: lock_all
+    Mode mode = Mode::shared; ///< of an acquire
+    Rank target = 0;          ///< kAll: lock_all
+    bool joins = false;       ///< shared: as if another lock were held
 
     static constexpr Rank kAll = -1;
 };
@@ -32,6 +33,8 @@ inline Script reader(unsigned times, Rank target = 0) {
     return repeat(Mode::shared, times, target);
 }
 
+/// Reads as if it held a lock elsewhere.
+Script joiner(unsigned times);
 inline Script all_locker(unsigned times) {
     return repeat(Mode::shared, times, Operation::kAll);
 }
@@ -72,6 +75,7 @@ class Actor {
     }
     struct Held {
         Rank target;
+        Mode mode;
         locks::Hold hold;
     };
 
@@ -82,32 +86,39 @@ class Actor {
             world_.wait(self_, op.target, op.mode);
         const locks::Hold hold = locked(op);
         world_.enter(self_);
-        held_[count_++] = {op.target, hold};
+        held_[count_++] = {op.target, op.mode, hold};
     }
 
     locks::Hold locked(const Operation& op) {
         if (op.target == Operation::kAll)
             return lock_all();
-        return as_shared(op.mode) ? local_.lock.acquire_shared(op.target)
-                                  : local_.lock.acquire_exclusive(op.target);
+        return as_shared(op.mode) ? shared(op) : local_.lock.acquire_exclusive(op.target);
+    }
+
+    // Some locks want to know whether the process may have to go past waiting writers.
+    locks::Hold shared(const Operation& op) {
+        if constexpr (requires { local_.lock.acquire_shared(op.target, true); })
+            return local_.lock.acquire_shared(op.target, op.joins || count_ != 0);
+        else
+            return local_.lock.acquire_shared(op.target);
     }
 
     void release(const Operation& op) {
         std::size_t i = 0;
         while (held_[i].target != op.target)
             ++i;
-        const locks::Hold hold = held_[i].hold;
+        const Held held = held_[i];
         held_[i] = held_[--count_];
         if (op.target == Operation::kAll) {
-            world_.leave(self_, 0, op.mode, world_.program().resources);
-            unlock_all(hold);
+            world_.leave(self_, 0, held.mode, world_.program().resources);
+            unlock_all(held.hold);
             return;
         }
-        world_.leave(self_, op.target, op.mode);
-        if (as_shared(op.mode))
-            local_.lock.release_shared(op.target, hold);
+        world_.leave(self_, op.target, held.mode);
+        if (as_shared(held.mode))
+            local_.lock.release_shared(op.target, held.hold);
         else
-            local_.lock.release_exclusive(op.target, hold);
+            local_.lock.release_exclusive(op.target, held.hold);
     }
 
     // Not every lock has a lock_all; scripts for those that have none do not contain it.
@@ -128,7 +139,8 @@ class Actor {
                       "the lock keeps state outside the object; its bytes do not tell its state");
         Fingerprint f = next_;
         for (std::size_t i = 0; i < count_; ++i)
-            f = mix(mix(f, static_cast<std::uint64_t>(held_[i].target)), held_[i].hold.opaque);
+            f = mix(mix(mix(f, static_cast<std::uint64_t>(held_[i].target)), held_[i].hold.opaque),
+                    held_[i].hold.in_room);
         const auto* bytes = reinterpret_cast<const unsigned char*>(&local_);
         for (std::size_t i = 0; i < sizeof(Local); i += sizeof(std::uint64_t)) {
             std::uint64_t part = 0;

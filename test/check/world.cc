@@ -80,10 +80,10 @@ void World::choices(std::vector<Choice>& out) const {
         if (!process(r).finished && process(r).request.verb == Verb::await_for)
             out.push_back({r, Choice::give_up});
     }
-    std::vector<std::uint8_t> seen(memory_.posted().empty() ? 0 : processes_.size(), 0);
+    std::vector<std::uint16_t> seen(memory_.posted().empty() ? 0 : processes_.size(), 0);
     for (const Posted& p : memory_.posted()) {
-        std::uint8_t& number = seen[static_cast<std::size_t>(p.issuer)];
-        out.push_back({p.issuer, static_cast<std::uint8_t>(Choice::deliver + number++)});
+        std::uint16_t& number = seen[static_cast<std::size_t>(p.issuer)];
+        out.push_back({p.issuer, static_cast<std::uint16_t>(Choice::deliver + number++)});
     }
 }
 
@@ -129,6 +129,8 @@ void World::step(Rank rank, bool give_up) {
     if (is_read_modify_write(p.request.verb) && p.wait.resource >= 0)
         p.wait.announced = true;
     p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
+    if (p.after_first_verb == 0)
+        p.after_first_verb = p.history;
     if (story_ != nullptr)
         tell(rank, p.request, p.result, give_up);
     run_on(rank);
@@ -194,10 +196,11 @@ Value World::perform(Rank rank, const Request& request) {
 }
 
 /// A retry loop calls back_off where an attempt has left nothing behind: whatever was seen on the
-/// way, the process is again where it was at its last back-off there. Without this no loop that
-/// contends would ever come back to a state it has been in.
+/// way, the process knows what the first verb of the operation gave it, and where it is. Without
+/// this no loop that contends would ever come back to a state it has been in.
 void World::back_off(Rank rank, std::uint64_t where) {
-    process(rank).history = mix(process(rank).before_operation, where);
+    retries_ = true;
+    process(rank).history = mix(process(rank).after_first_verb, where);
 }
 
 void World::post(Posted posted) {

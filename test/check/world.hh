@@ -50,9 +50,9 @@ struct Request {
 
 /// One step: `rank` goes on, or gives up waiting, or its posted verb number `what - deliver` lands.
 struct Choice {
-    static constexpr std::uint8_t go = 0, give_up = 1, deliver = 2;
+    static constexpr std::uint16_t go = 0, give_up = 1, deliver = 2;
     Rank rank = 0;
-    std::uint8_t what = go;
+    std::uint16_t what = go;
     friend bool operator==(const Choice&, const Choice&) = default;
 };
 
@@ -76,6 +76,8 @@ class World {
     const Violation& violation() const { return violation_; }
     const Overtaken& most_overtaken() const { return most_overtaken_; }
     bool domain_matters() const { return domain_asked_; }
+    /// Some process called back_off: executions may go round in circles.
+    bool retries() const { return retries_; }
     const Program& program() const { return program_; }
 
     // For a search that goes back: all state but the stacks, and the stack of one process.
@@ -102,7 +104,8 @@ class World {
     void leave(Rank rank, Rank resource, Mode mode, Rank resources = 1);
     /// Between two operations a process's local state is known without its history: `local`.
     void between_operations(Rank rank, Fingerprint local) {
-        process(rank).history = process(rank).before_operation = local;
+        process(rank).history = local;
+        process(rank).after_first_verb = 0;
     }
 
   private:
@@ -118,7 +121,7 @@ class World {
         bool gave_up = false;
         bool finished = false;
         Fingerprint history = 0; ///< of all values seen: the local state of a deterministic program
-        Fingerprint before_operation = 0; ///< what history was when the operation began
+        Fingerprint after_first_verb = 0; ///< history then, in the current operation; 0: none yet
         Wait wait;
         Leaving leaving;
     };
@@ -155,6 +158,7 @@ class World {
     Violation violation_;
     Overtaken most_overtaken_{};
     bool domain_asked_ = false;
+    bool retries_ = false;
     Story* story_;
 };
 

@@ -372,6 +372,50 @@ static void pscw_test_is_false_first(void) {
     window_close(&w);
 }
 
+/// Rank 0 holds up rank 1's start (how 0) or wait (1), or its loop of tests (2), until a large
+/// message between them has gone both ways: rank 1 must move its messages while it waits for the
+/// epoch.
+static void messages_in_pscw(int how) {
+    enum { BYTES = 4 << 20 }; // far above any eager limit
+    struct window w;
+    if (!open_words(&w, 1))
+        return;
+    char *out = calloc(BYTES, 1), *in = calloc(BYTES, 1);
+    MPI_Group peer = group_of_one(1 - T.rank % 2);
+    MPI_Request requests[2];
+    int done = 0;
+    if (T.rank == 0) {
+        OK(MPI_Recv(in, BYTES, MPI_CHAR, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Ssend(out, BYTES, MPI_CHAR, 1, 5, MPI_COMM_WORLD));
+        OK(how == 0 ? MPI_Win_post(peer, 0, w.win) : MPI_Win_start(peer, 0, w.win));
+        OK(how == 0 ? MPI_Win_wait(w.win) : MPI_Win_complete(w.win));
+    } else if (T.rank == 1) {
+        OK(MPI_Isend(out, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Irecv(in, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[1]));
+        OK(how == 0 ? MPI_Win_start(peer, 0, w.win) : MPI_Win_post(peer, 0, w.win));
+        if (how < 2)
+            OK(how == 0 ? MPI_Win_complete(w.win) : MPI_Win_wait(w.win));
+        while (how == 2 && !done)
+            OK(MPI_Win_test(w.win, &done));
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
+    MPI_Group_free(&peer);
+    free(out);
+    free(in);
+    window_close(&w);
+}
+
+// A component may let start return at once and wait in complete.
+static void start_progresses_messages(void) {
+    messages_in_pscw(0);
+}
+static void wait_progresses_messages(void) {
+    messages_in_pscw(1);
+}
+static void test_progresses_messages(void) {
+    messages_in_pscw(2);
+}
+
 /// Fence, PSCW and locks take turns on one window.
 static void kinds_take_turns(void) {
     struct window w;
@@ -421,6 +465,18 @@ static const struct test_case cases[] = {
     {.name = "pscw_nocheck", .run = pscw_nocheck, .each = IN_ANY},
     {.name = "pscw_test_is_false_first",
      .run = pscw_test_is_false_first,
+     .each = IN_ANY,
+     .min_ranks = 2},
+    {.name = "start_progresses_messages",
+     .run = start_progresses_messages,
+     .each = IN_ANY,
+     .min_ranks = 2},
+    {.name = "wait_progresses_messages",
+     .run = wait_progresses_messages,
+     .each = IN_ANY,
+     .min_ranks = 2},
+    {.name = "test_progresses_messages",
+     .run = test_progresses_messages,
      .each = IN_ANY,
      .min_ranks = 2},
     {.name = "kinds_take_turns", .run = kinds_take_turns, .each = IN_ANY},

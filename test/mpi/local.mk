@@ -18,3 +18,17 @@ CLEANFILES += $(mpi_test_binaries)
 $(mpi_test_binaries): test/mpi/%: test/mpi/%.c $(mpi_test_includes)
 	@$(MKDIR_P) test/mpi
 	$(AM_V_CC)$(MPICC) $(mpi_test_cflags) -I$(srcdir)/test/mpi -o $@ $< -pthread
+
+
+## The random programs against the oracle; in C++, so with the other wrapper.
+test/mpi/oracle: test/mpi/oracle.cc $(mpi_test_includes)
+	@$(MKDIR_P) test/mpi
+	$(AM_V_CXX)$(MPICXX) $(CXX20_FLAGS) -O2 -g -Wall -Wextra -Wshadow -Werror -I$(srcdir)/test/mpi -o $@ $<
+
+check_DATA += test/mpi/oracle
+CLEANFILES += test/mpi/oracle
+
+if CAN_TEST
+TESTS += test/mpi/check_rmalock test/mpi/check_oracle
+endif
+EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_oracle test/mpi/local.mk

@@ -159,6 +159,99 @@ static void lock_all_excludes_exclusive(void) {
     window_close(&w);
 }
 
+/// The first lock_all of a window's life meets exclusive locks that were taken before anybody
+/// thought of one, and some that come at the same moment. Many windows, because each has its first
+/// only once.
+static void first_lock_all_meets_exclusives(void) {
+    for (int round = 0; round < 60; ++round) {
+        struct window w;
+        if (!open_words(&w, 2))
+            return;
+        const int target = round % T.ranks;
+        for (int i = 0; i < 6; ++i)
+            if ((T.rank + round) % T.ranks == 0 && i >= round % 4) {
+                OK(MPI_Win_lock_all(0, w.win));
+                check_pair(&w, target);
+                OK(MPI_Win_unlock_all(w.win));
+            } else {
+                OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+                increment_pair(&w, target);
+                OK(MPI_Win_unlock(target, w.win));
+            }
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(own_word(&w, 0), own_word(&w, 1));
+        window_close(&w);
+    }
+}
+
+static void send_word(int to) {
+    MPI_Send(NULL, 0, MPI_INT, to, 6, MPI_COMM_WORLD);
+}
+
+static void await_word(int from) {
+    MPI_Recv(NULL, 0, MPI_INT, from, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/// Rank 0 holds target 1 exclusively and waits for 2, which rank 1 holds shared. Rank 2's lock_all
+/// waits for rank 0. Now rank 1 asks for 3, which is free: if it had to queue behind the lock_all,
+/// none of the three would move again.
+static void holder_does_not_queue_behind_lock_all(void) {
+    struct window w;
+    if (!open_words(&w, 1))
+        return;
+    for (int round = 0; round < 20; ++round) {
+        if (T.rank == 0) {
+            await_word(1);
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win));
+            send_word(1);
+            send_word(2);
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, w.win));
+            OK(MPI_Win_unlock(2, w.win));
+            OK(MPI_Win_unlock(1, w.win));
+        } else if (T.rank == 1) {
+            OK(MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, w.win));
+            send_word(0);
+            await_word(0);
+            compute_for(2e-3); // lets the other two come to their waits; right at any speed
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, w.win));
+            OK(MPI_Win_unlock(3, w.win));
+            OK(MPI_Win_unlock(2, w.win));
+        } else if (T.rank == 2) {
+            await_word(0);
+            OK(MPI_Win_lock_all(0, w.win));
+            OK(MPI_Win_unlock_all(w.win));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    window_close(&w);
+}
+
+/// Ranks 0 and 1 hold one target each, shared, and then ask for the other's, shared, too; ranks 2
+/// and 3 wait for these targets exclusively. Who holds a lock may not be kept waiting behind a
+/// writer that waits for just this lock.
+static void holders_pass_waiting_writers(void) {
+    struct window w;
+    if (!open_words(&w, 1))
+        return;
+    for (int round = 0; round < 20; ++round) {
+        const int first = T.rank % 2, second = 1 - first;
+        if (T.rank < 2) {
+            OK(MPI_Win_lock(MPI_LOCK_SHARED, first, 0, w.win));
+            send_word(T.rank + 2);
+            compute_for(1e-3); // lets the writer come to its wait; right at any speed
+            OK(MPI_Win_lock(MPI_LOCK_SHARED, second, 0, w.win));
+            OK(MPI_Win_unlock(second, w.win));
+            OK(MPI_Win_unlock(first, w.win));
+        } else if (T.rank < 4) {
+            await_word(T.rank - 2);
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first, 0, w.win));
+            OK(MPI_Win_unlock(first, w.win));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    window_close(&w);
+}
+
 /// The holder writes 1, invites the next rank to lock, writes 2: nobody may ever see the 1.
 static void holder_is_waited_for(void) {
     struct window w;
@@ -453,24 +546,29 @@ static void flush_all_under_single_locks(void) {
     window_close(&w);
 }
 
-/// A process that waits for a lock must move its own messages: the holder may be waiting for one.
+/// A process that waits for a lock must move its own messages: the holder may be waiting for one,
+/// to it or from it. (Within a node one of the two directions may need no help: the receiver
+/// copies.)
 static void waiting_for_a_lock_progresses_messages(void) {
     enum { BYTES = 4 << 20 }; // far above any eager limit
     struct window w;
     if (!open_words(&w, 2))
         return;
-    char* message = calloc(BYTES, 1);
-    MPI_Request request = MPI_REQUEST_NULL;
+    char *out = calloc(BYTES, 1), *in = calloc(BYTES, 1);
+    MPI_Request requests[2];
     if (T.rank == 0) {
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int source = 1; source < T.ranks; ++source)
-            OK(MPI_Recv(message, BYTES, MPI_CHAR, source, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int peer = 1; peer < T.ranks; ++peer) {
+            OK(MPI_Recv(in, BYTES, MPI_CHAR, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            OK(MPI_Ssend(out, BYTES, MPI_CHAR, peer, 5, MPI_COMM_WORLD));
+        }
         increment_pair(&w, 0);
         OK(MPI_Win_unlock(0, w.win));
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
-        OK(MPI_Isend(message, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &request));
+        OK(MPI_Isend(out, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Irecv(in, BYTES, MPI_CHAR, 0, 5, MPI_COMM_WORLD, &requests[1]));
         if (T.rank % 3 == 0) {
             OK(MPI_Win_lock_all(0, w.win));
             OK(MPI_Win_unlock_all(w.win));
@@ -478,9 +576,10 @@ static void waiting_for_a_lock_progresses_messages(void) {
             OK(MPI_Win_lock(T.rank % 3 == 1 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, w.win));
             OK(MPI_Win_unlock(0, w.win));
         }
-        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     }
-    free(message);
+    free(out);
+    free(in);
     window_close(&w);
 }
 
@@ -509,6 +608,17 @@ static const struct test_case cases[] = {
      .each = IN_ANY},
     {.name = "shared_excludes_exclusive", .run = shared_excludes_exclusive, .each = IN_ANY},
     {.name = "lock_all_excludes_exclusive", .run = lock_all_excludes_exclusive, .each = IN_ANY},
+    {.name = "first_lock_all_meets_exclusives",
+     .run = first_lock_all_meets_exclusives,
+     .each = IN_ANY},
+    {.name = "holder_does_not_queue_behind_lock_all",
+     .run = holder_does_not_queue_behind_lock_all,
+     .each = IN_ANY,
+     .min_ranks = 4},
+    {.name = "holders_pass_waiting_writers",
+     .run = holders_pass_waiting_writers,
+     .each = IN_ANY,
+     .min_ranks = 4},
     {.name = "holder_is_waited_for", .run = holder_is_waited_for, .each = IN_ANY, .min_ranks = 2},
     {.name = "shared_locks_are_held_together",
      .run = shared_locks_are_held_together,

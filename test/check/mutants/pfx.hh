@@ -6,16 +6,11 @@
 namespace rmalock::check::pfx_fault {
 
 // Words of the home record and of a node, as in locks/pfx.hh. Nodes start behind the home record.
-inline constexpr Slot kS = 0, kHw = 3, kHomeSlots = 8, kDrn = 2, kWake = 3;
+inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kHomeSlots = 8, kDrn = 2, kWake = 3;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
 }
 inline constexpr Value kPhase = Value{1} << 63;
-
-/// An exclusive does not wait for the readers of the phase before it.
-struct NoDrain : Sound {
-    bool skips_await(Word w) { return is(w, kDrn); }
-};
 
 /// A reader that lies to itself about the phase.
 struct Misread : Sound {
@@ -61,6 +56,48 @@ struct NoWakeChain : Sound {
 /// What an owner and the first of the queue left in HW is not taken away.
 struct HwNotCleared : Sound {
     bool skips_swap(Word w, Value v) { return w.slot == kHw && v == 0; }
+};
+
+/// A reader that holds something elsewhere waits like all others: it sees no drainer.
+struct NeverJoins : Sound {
+    Value seen(Word w, Value v) { return w.slot == kRo ? v & kCount : v; }
+    static constexpr Value kCount = (Value{1} << 24) - 1;
+};
+
+/// A reader that joined does not look whether it is the drain of its phase.
+struct JoinNoRecheck : Misread {
+    Value seen(Word w, Value v) { return w.slot == kS && joined_ ? with_phase(v, true) : v; }
+    void done(Verb verb, Word w, Value v) {
+        Misread::done(verb, w, v);
+        joined_ = verb == Verb::fetch_add && w.slot == kRo;
+    }
+    bool joined_ = false;
+};
+
+/// A reader joins whenever others are counted, whoever drains them: the obvious form.
+struct JoinUnnamed : JoinNoRecheck {
+    Value seen(Word w, Value v) {
+        return w.slot == kRo ? v | kSomebody : JoinNoRecheck::seen(w, v);
+    }
+    Value fetched(Word w, Value operand, Value v) {
+        const Value inside = v & (kPositive * 2 + 1);
+        const bool join = w.slot == kRo && operand == 1 && inside != 0 && inside <= kPositive;
+        return join ? v | kSomebody : v;
+    }
+    static constexpr Value kPositive = (Value{1} << 23) - 1, kSomebody = Value{1} << 63;
+};
+
+/// The drainer takes the hint for the truth.
+struct DrainOneLook : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        const bool closes = w.slot == kRo && operand != 1 && operand + 1 != 0 && operand >> 63 != 0;
+        return closes ? v & ~((Value{1} << 24) - 1) : v;
+    }
+};
+
+/// An exclusive does not wait for the readers of the phase before it.
+struct NoDrain : DrainOneLook {
+    bool skips_await(Word w) { return is(w, kDrn); }
 };
 
 } // namespace rmalock::check::pfx_fault

@@ -1,0 +1,86 @@
+// Configurations too large to be searched whole: random executions of up to 256 processes, as many
+// as the papers verified, and searches with a bound on the number of preemptions.
+#include "cases.hh"
+#include "locks/d_mcs.hh"
+#include "locks/direct_passive.hh"
+#include "locks/pfx.hh"
+#include "plain_setup.hh"
+#include "queue_setup.hh"
+#include "tree_setup.hh"
+
+namespace rmalock::check {
+
+namespace {
+
+/// Every fifth process writes.
+std::vector<Script> mixed(Rank ranks) {
+    std::vector<Script> scripts;
+    for (Rank r = 0; r < ranks; ++r)
+        scripts.push_back(r % 5 == 0 ? writer(2) : reader(2));
+    return scripts;
+}
+
+std::vector<Script> writers(Rank ranks) {
+    return std::vector<Script>(static_cast<std::size_t>(ranks), writer(2));
+}
+
+/// Four levels: machine, cabinets of 64, blades of 16, nodes of 4.
+Machine cluster() {
+    Machine machine{{64, 16, 4}, 4};
+    machine.t_w = 8;
+    return machine;
+}
+
+QueueSetup<locks::PfxLimits> pfx_setup(Value t_w) {
+    QueueSetup<locks::PfxLimits> setup;
+    setup.limits.t_w = t_w;
+    return setup;
+}
+
+Case random(const char* lock, const char* configuration, Program program) {
+    Case c;
+    c.lock = lock;
+    c.configuration = configuration;
+    c.program = std::move(program);
+    c.search = Search::random;
+    c.limits.runs = 50;
+    return c;
+}
+
+Case bounded(const char* lock, const char* configuration, Program program, int preemptions) {
+    Case c;
+    c.lock = lock;
+    c.configuration = configuration;
+    c.program = std::move(program);
+    c.program.watch_overtaking = false;
+    c.limits.preemptions = preemptions;
+    c.size = Size::deep;
+    return c;
+}
+
+} // namespace
+
+void add_large(std::vector<Case>& cases) {
+    using Passive = locks::DirectPassive<CheckerFabric>;
+    constexpr Rank kMany = 256;
+    cases.push_back(random(Passive::kName, "51W+205R", plain<Passive>(mixed(kMany))));
+    cases.push_back(random("d_mcs", "256W", queueing<locks::DMcs>(writers(kMany))));
+    cases.push_back(
+        random("pfx", "51W+205R", queueing<locks::Pfx, Sound>(mixed(kMany), pfx_setup(8))));
+    cases.push_back(
+        random("rma_mcs", "256W N=4", on_tree<RmaMcsLocal<>>(writers(kMany), cluster())));
+    cases.push_back(
+        random("rma_rw", "51W+205R N=4", on_tree<RmaRwLocal<>>(mixed(kMany), cluster())));
+
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    cases.push_back(bounded("pfx", "3W+2R",
+                            queueing<locks::Pfx, Sound>({w2, w2, w2, r2, r2}, pfx_setup(2)), 4));
+    cases.push_back(bounded("pfx", "2W+3R",
+                            queueing<locks::Pfx, Sound>({w2, w2, r2, r2, r2}, pfx_setup(2)), 4));
+    cases.push_back(bounded("rma_mcs", "8W N=3",
+                            on_tree<RmaMcsLocal<>>({w1, w1, w1, w1, w1, w1, w1, w1}, {{4, 2}}), 4));
+    cases.push_back(bounded("rma_rw", "3W+3R N=2",
+                            on_tree<RmaRwLocal<>>({w2, r2, w2, r2, w1, r1}, {{2}, 2}), 4));
+}
+
+} // namespace rmalock::check
