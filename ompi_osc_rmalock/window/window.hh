@@ -128,6 +128,9 @@ class Window {
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                 const Place& place) const;
+    [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
+                                        std::ptrdiff_t offset, const void* origin,
+                                        std::size_t bytes, const Place& place) const;
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 
