@@ -33,18 +33,28 @@ struct WindowSlots {
     /// Active target: bit t of this array says that rank t has posted to this rank. Variable length.
     static constexpr Slot post_bits = line(4);
 
-    /// Slots a rank needs in a window of `ranks` processes.
-    static constexpr Slot count(Rank ranks) {
-        return post_bits + (static_cast<Slot>(ranks) + 63) / 64;
+    static constexpr Slot kMostNodes = 512;
+    /// Queue nodes a process needs at most: it acquires each target once at a time, and waits in a
+    /// queue of each. (More than the locks' pool can name: see locks/registry.cc.)
+    static constexpr Slot node_count(Rank ranks) {
+        return static_cast<Slot>(ranks) > kMostNodes ? kMostNodes : static_cast<Slot>(ranks);
     }
+    /// The first queue node of a rank; a node is a line.
+    static constexpr Slot nodes(Rank ranks) {
+        const Slot post_words = (static_cast<Slot>(ranks) + 63) / 64;
+        return post_bits + line((post_words + kWordsPerLine - 1) / kWordsPerLine);
+    }
+    /// Slots a rank needs in a window of `ranks` processes.
+    static constexpr Slot count(Rank ranks) { return nodes(ranks) + line(node_count(ranks)); }
 };
 
 static_assert(WindowSlots::lock % kWordsPerLine == 0);
 static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
-// Protocol state per process and window, the formula of the README: 256 + 8 * ceil(P / 64) bytes,
-// in whole cache lines.
-static_assert(bytes_of(WindowSlots::count(1)) == 320);
-static_assert(bytes_of(WindowSlots::count(1024)) == 384);
-static_assert(bytes_of(WindowSlots::count(65536)) == 256 + 8192);
+// Protocol state per process and window, the formula of the README, in lines of 64 bytes:
+// 4 + ceil(P / 512) + min(P, 512).
+static_assert(bytes_of(WindowSlots::count(1)) == 64 * (4 + 1 + 1));
+static_assert(bytes_of(WindowSlots::count(128)) == 64 * (4 + 1 + 128));
+static_assert(bytes_of(WindowSlots::count(1024)) == 64 * (4 + 2 + 512));
+static_assert(bytes_of(WindowSlots::count(65536)) == 64 * (4 + 128 + 512));
 
 } // namespace rmalock::fabric

@@ -60,11 +60,12 @@ class AllGate {
     /// G is slot `slot` of rank 0.
     AllGate(F& fabric, L& lock, Slot slot) : fabric_(fabric), lock_(lock), gate_{0, slot} {}
 
-    void enter_all() {
+    /// `holding`: this process holds a lock of another window.
+    void enter_all(bool holding = false) {
         if (mode(fabric_.fetch_add(gate_, kOneAll)) == kGated)
             fabric_.await(gate_, no_exclusives);
         else
-            revoke();
+            revoke(holding);
     }
 
     void leave_all() { fabric_.add(gate_, Value{0} - kOneAll); }
@@ -133,14 +134,14 @@ class AllGate {
         return hold;
     }
 
-    void revoke() {
+    void revoke(bool holding) {
         Value seen = fabric_.get(gate_);
         while (mode(seen) == kUngated) {
             const Value before = fabric_.compare_swap(gate_, seen, seen + kOneMode);
             seen = before == seen ? seen + kOneMode : before;
         }
         for (Rank target = 0; target < fabric_.size(); ++target)
-            lock_.release_shared(target, lock_.acquire_shared(target));
+            lock_.release_shared(target, acquire_shared(lock_, target, holding));
         for (unsigned attempt = 0;; ++attempt) {
             seen = fabric_.await(gate_, no_exclusives);
             if (mode(seen) == kGated || fabric_.compare_swap(gate_, seen, seen + kOneMode) == seen)

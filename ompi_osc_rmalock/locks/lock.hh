@@ -32,4 +32,14 @@ concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
     { lock.release_exclusive(target, hold) } -> std::same_as<void>;
 };
 
+/// acquire_shared for a process of which is known whether it holds a lock already, of this or another
+/// window; a lock that makes readers wait behind waiting writers has to know (locks/pfx.hh).
+template <ReaderWriterLock L>
+Hold acquire_shared(L& lock, Rank target, bool holding) {
+    if constexpr (requires { lock.acquire_shared(target, holding); })
+        return lock.acquire_shared(target, holding);
+    else
+        return lock.acquire_shared(target);
+}
+
 } // namespace rmalock::locks

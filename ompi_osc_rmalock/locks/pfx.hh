@@ -153,6 +153,12 @@ class Pfx {
             change_phase(target, mine.chain, succ);
     }
 
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool exclusive) {
+        const Value s = fabric_.get(word(target, kS));
+        return exclusives(s) != 0 || (exclusive && readers(s) != 0);
+    }
+
   private:
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
     static constexpr Slot kDrn = 2;                                     // of a node

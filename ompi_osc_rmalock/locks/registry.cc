@@ -1,26 +1,52 @@
 #include "locks/registry.hh"
 
 #include <stdexcept>
+#include <string>
+#include <type_traits>
 
 #include "fabric/layout.hh"
 #include "locks/all_gate.hh"
 #include "locks/direct_passive.hh"
+#include "locks/pfx.hh"
+#include "locks/pool.hh"
 
 namespace rmalock::locks {
 namespace {
 
-template <template <class> class Algorithm>
+using fabric::WindowSlots;
+
+/// What the locks of one window are made of.
+struct Parts {
+    WindowFabric& fabric;
+    Pool& pool;
+    const Thresholds& thresholds;
+};
+
+DirectPassive<WindowFabric> build(const Parts& parts,
+                                  std::type_identity<DirectPassive<WindowFabric>>) {
+    return {parts.fabric, WindowSlots::lock};
+}
+
+Pfx<WindowFabric> build(const Parts& parts, std::type_identity<Pfx<WindowFabric>>) {
+    const Value ranks = static_cast<Value>(parts.fabric.size());
+    const Value t_w = parts.thresholds.t_w != 0 ? parts.thresholds.t_w : ranks;
+    return {parts.fabric, WindowSlots::lock, parts.pool, {.t_w = t_w}};
+}
+
+template <ReaderWriterLock Lock>
 class Registered final : public WindowLock {
-    using Lock = Algorithm<WindowFabric>;
-    static_assert(ReaderWriterLock<Lock>);
     static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
 
   public:
-    explicit Registered(WindowFabric& fabric)
-        : lock_(fabric, fabric::WindowSlots::lock), gate_(fabric, lock_, fabric::WindowSlots::gate) {}
+    Registered(WindowFabric& fabric, const Thresholds& thresholds)
+        : pool_(fabric.self(), WindowSlots::nodes(fabric.size()),
+                WindowSlots::node_count(fabric.size())),
+          lock_(build({fabric, pool_, thresholds}, std::type_identity<Lock>{})),
+          gate_(fabric, lock_, WindowSlots::gate) {}
 
     Hold acquire(Rank target, bool exclusive, bool holding) override {
-        return exclusive ? gate_.acquire_exclusive(target, holding) : lock_.acquire_shared(target);
+        return exclusive ? gate_.acquire_exclusive(target, holding)
+                         : acquire_shared(lock_, target, holding);
     }
     void release(Rank target, bool exclusive, Hold hold) override {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
@@ -28,28 +54,31 @@ class Registered final : public WindowLock {
     bool is_taken(Rank target, bool exclusive) override {
         return lock_.is_taken(target, exclusive);
     }
-    void acquire_all() override { gate_.enter_all(); }
+    void acquire_all(bool holding) override { gate_.enter_all(holding); }
     void release_all() override { gate_.leave_all(); }
 
   private:
+    Pool pool_;
     Lock lock_;
     AllGate<WindowFabric, Lock> gate_;
 };
 
 struct Entry {
     const char* name;
-    std::unique_ptr<WindowLock> (*make)(WindowFabric& fabric);
+    std::unique_ptr<WindowLock> (*make)(WindowFabric& fabric, const Thresholds& thresholds);
 };
 
-template <template <class> class Algorithm>
+template <class Lock>
 constexpr Entry entry() {
-    return {Algorithm<WindowFabric>::kName, [](WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
-                return std::make_unique<Registered<Algorithm>>(fabric);
+    return {Lock::kName,
+            [](WindowFabric& fabric, const Thresholds& thresholds) -> std::unique_ptr<WindowLock> {
+                return std::make_unique<Registered<Lock>>(fabric, thresholds);
             }};
 }
 
 constexpr Entry kEntries[] = {
-    entry<DirectPassive>(),
+    entry<DirectPassive<WindowFabric>>(),
+    entry<Pfx<WindowFabric>>(),
 };
 
 const Entry& find(std::string_view name) {
@@ -64,13 +93,17 @@ const Entry& find(std::string_view name) {
 Choice choose(std::string_view wanted, const WindowTraits& traits) {
     if (wanted != "auto")
         return {find(wanted).name, "asked for by parameter or info key"};
-    return {DirectPassive<WindowFabric>::kName,
-            traits.ranks == 1 ? "one process: nobody contends"
-                              : "all processes on one node: one CPU atomic gets in"};
+    if (traits.ranks == 1)
+        return {DirectPassive<WindowFabric>::kName, "one process: nobody contends"};
+    if (static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
+        return {DirectPassive<WindowFabric>::kName, "too many ranks on one node for queue nodes"};
+    return {Pfx<WindowFabric>::kName,
+            "one node: nobody starves, waiters spin on words of their own"};
 }
 
-std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric) {
-    return find(choice.name).make(fabric);
+std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric,
+                                 const Thresholds& thresholds) {
+    return find(choice.name).make(fabric, thresholds);
 }
 
 } // namespace rmalock::locks

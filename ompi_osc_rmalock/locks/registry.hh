@@ -21,14 +21,18 @@ class WindowLock {
     virtual void release(Rank target, bool exclusive, Hold hold) = 0;
     /// For diagnosis: whether an acquire would have to wait now.
     virtual bool is_taken(Rank target, bool exclusive) = 0;
-    virtual void acquire_all() = 0;
+    virtual void acquire_all(bool holding) = 0;
     virtual void release_all() = 0;
 };
 
 /// What `auto` looks at.
 struct WindowTraits {
     Rank ranks = 0;
-    bool one_node = true;
+};
+
+/// What a lock may be tuned by; see params.def.
+struct Thresholds {
+    Value t_w = 0; ///< 0: the number of ranks
 };
 
 struct Choice {
@@ -39,8 +43,9 @@ struct Choice {
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
 Choice choose(std::string_view wanted, const WindowTraits& traits);
 
-/// Makes the lock that choose() named. Its words (WindowSlots::lock, gate) are zero, or held by
-/// processes that made the same lock. `fabric` outlives it.
-std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric);
+/// Makes the lock that choose() named. Its words (WindowSlots::lock, gate, nodes) are zero, or in use by
+/// processes that made the same lock with the same thresholds. `fabric` outlives it.
+std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric,
+                                 const Thresholds& thresholds);
 
 } // namespace rmalock::locks

@@ -68,7 +68,7 @@ Status Window::lock_all(bool nocheck) {
         all_nocheck_ = nocheck;
     }
     if (!nocheck)
-        lock_->acquire_all();
+        lock_->acquire_all(process_holds_any());
     count_process_hold(+1);
     return RMALOCK_OK;
 }

@@ -100,8 +100,8 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       published_regions_(plan.published_regions(segment_.base())),
       fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),
-      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size, .one_node = true})),
-      lock_(locks::make(choice_, fabric_)),
+      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size})),
+      lock_(locks::make(choice_, fabric_, {.t_w = static_cast<locks::Value>(spec.params.t_w)})),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     parts_[rank()] = plan.my_part();
     if (published_regions_ != nullptr)

@@ -5,6 +5,7 @@
 #include "harness/world.hh"
 #include "locks/all_gate.hh"
 #include "locks/direct_passive.hh"
+#include "locks/pfx.hh"
 
 namespace rmalock::test {
 namespace {
@@ -38,6 +39,19 @@ TEST_F(Cost, DirectPassiveShared) {
     EXPECT_EQ(fabric.take(), kOneAtomic);
     lock.release_shared(kTarget, hold);
     EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, PhaseFairIsOneAtomicToAcquireAndOneToRelease) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::Pfx<CountingFabric> pfx(fabric, WindowSlots::lock, pool);
+    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfx.release_exclusive(kTarget, exclusive);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    const locks::Hold shared = pfx.acquire_shared(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfx.release_shared(kTarget, shared);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
 }
 
 TEST_F(Cost, ExclusiveBeforeAnyLockAllPaysTwoReadsForTheGate) {

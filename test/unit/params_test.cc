@@ -65,6 +65,11 @@ TEST_F(Params, EmptyTextIsRefused) {
 TEST_F(Params, InfoSetsWindowParameters) {
     EXPECT_EQ(set("lock", "direct_passive"), RMALOCK_OK);
     EXPECT_STREQ(params.lock, "direct_passive");
+    EXPECT_EQ(set("t_w", "12"), RMALOCK_OK);
+    EXPECT_EQ(params.t_w, 12);
+    EXPECT_EQ(set("t_w", "12x"), RMALOCK_ERR_ARG);
+    EXPECT_EQ(set("t_w", "-1"), RMALOCK_ERR_ARG);
+    EXPECT_EQ(params.t_w, 12);
     EXPECT_EQ(set("enable", "false"), RMALOCK_OK);
     EXPECT_FALSE(params.enable);
     EXPECT_EQ(set("enable", "yes"), RMALOCK_OK);
@@ -89,7 +94,7 @@ TEST_F(Params, WindowKeysAreListed) {
     rmalock_params_each_window_key(
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
-    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock"}));
+    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock", "t_w"}));
 }
 
 } // namespace
