@@ -28,6 +28,7 @@ class WindowLock {
 /// What `auto` looks at.
 struct WindowTraits {
     Rank ranks = 0;
+    bool oversubscribed = false; ///< more ranks than cores on this node
 };
 
 /// What a lock may be tuned by; see params.def.

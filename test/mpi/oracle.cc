@@ -22,6 +22,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <complex>
 #include <csignal>
@@ -1404,8 +1405,9 @@ int main(int argc, char** argv) {
     Options options = parse(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &now.rank);
-    if (options.seed == 0)
-        options.seed = static_cast<uint64_t>(MPI_Wtime() * 1e6) % 1000000007;
+    if (options.seed == 0) // MPI_Wtime may count from the start of the program
+        options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
+                                             std::chrono::microseconds(1));
     MPI_Bcast(&options.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     now.seed = options.seed;
     std::signal(SIGALRM, on_alarm);
