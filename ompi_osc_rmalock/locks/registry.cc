@@ -91,14 +91,20 @@ const Entry& find(std::string_view name) {
 } // namespace
 
 Choice choose(std::string_view wanted, const WindowTraits& traits) {
+    const char* const queue = Pfx<WindowFabric>::kName;
+    const char* const word = DirectPassive<WindowFabric>::kName;
+    if ((wanted == "auto" || wanted == queue) &&
+        static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
+        return {word, "more ranks on one node than a process has queue nodes"};
     if (wanted != "auto")
         return {find(wanted).name, "asked for by parameter or info key"};
     if (traits.ranks == 1)
-        return {DirectPassive<WindowFabric>::kName, "one process: nobody contends"};
-    if (static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
-        return {DirectPassive<WindowFabric>::kName, "too many ranks on one node for queue nodes"};
-    return {Pfx<WindowFabric>::kName,
-            "one node: nobody starves, waiters spin on words of their own"};
+        return {word, "one process: nobody contends"};
+    // A queue hands the lock to the next in line, who may not be running for a time slice: measured, 4
+    // ranks on 2 cores get it 30 to 200 times less often than by barging.
+    if (traits.oversubscribed)
+        return {word, "more ranks than cores: whoever runs may take a free lock"};
+    return {queue, "one node: nobody starves, waiters spin on words of their own"};
 }
 
 std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric,

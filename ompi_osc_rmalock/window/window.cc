@@ -100,7 +100,7 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       published_regions_(plan.published_regions(segment_.base())),
       fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),
-      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size})),
+      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size, .oversubscribed = spec.oversubscribed})),
       lock_(locks::make(choice_, fabric_, {.t_w = static_cast<locks::Value>(spec.params.t_w)})),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     parts_[rank()] = plan.my_part();
@@ -127,7 +127,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     if (comm.barrier(comm.handle) != 0)
         return RMALOCK_ERR_COMM;
     if (comm.rank == 0) {
-        report(1, "window '%s' selected: lock %s (%s), %d ranks on one node%s",
+        report(1, "window '%s' selected: lock %s (%s); %d ranks on one node%s",
                window->name(), window->choice_.name, window->choice_.reason, comm.size,
                window->fabric_.waiter().yield ? ", waits yield the core" : "");
         report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs",

@@ -31,6 +31,7 @@ check_DATA += test/mpi/oracle
 CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
-TESTS += test/mpi/check_rmalock test/mpi/check_oracle
+TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_valgrind
 endif
-EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_oracle test/mpi/local.mk
+EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_deep \
+	test/mpi/check_oracle test/mpi/check_valgrind test/mpi/local.mk
