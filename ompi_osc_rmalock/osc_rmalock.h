@@ -23,13 +23,12 @@ extern __attribute__((visibility("default"))) osc_rmalock_component_t mca_osc_rm
 /* The module of one window. */
 typedef struct osc_rmalock_module {
     ompi_osc_base_module_t super; /* first: Open MPI holds a pointer to it */
-    rmalock_window_t *window;
-    struct ompi_communicator_t *comm; /* a duplicate of the window's */
+    rmalock_window_t* window;
+    struct ompi_communicator_t* comm; /* a duplicate of the window's */
 } osc_rmalock_module_t;
 
-static inline rmalock_window_t *osc_rmalock_window(struct ompi_win_t *win)
-{
-    return ((osc_rmalock_module_t *) win->w_osc_module)->window;
+static inline rmalock_window_t* osc_rmalock_window(struct ompi_win_t* win) {
+    return ((osc_rmalock_module_t*)win->w_osc_module)->window;
 }
 
 /* The functions of a module, without a window. */
@@ -39,58 +38,57 @@ extern const ompi_osc_base_module_t osc_rmalock_module_template;
 int osc_rmalock_error_code(rmalock_status_t status);
 
 /* The same for any result. */
-static inline int osc_rmalock_error(rmalock_status_t status)
-{
+static inline int osc_rmalock_error(rmalock_status_t status) {
     return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
 }
 
 /* `comm` as the core sees it. It refers to `comm`, which outlives it. */
-rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t *comm);
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm);
 
 /* osc_rmalock_data.c */
-int osc_rmalock_put(const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                     int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t *target_dt, struct ompi_win_t *win);
-int osc_rmalock_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win);
+int osc_rmalock_get(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                     int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t *target_dt, struct ompi_win_t *win);
-int osc_rmalock_rput(const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win);
+int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                      int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t *target_dt, struct ompi_win_t *win,
-                     struct ompi_request_t **request);
-int osc_rmalock_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
+                     struct ompi_request_t** request);
+int osc_rmalock_rget(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                      int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t *target_dt, struct ompi_win_t *win,
-                     struct ompi_request_t **request);
+                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
+                     struct ompi_request_t** request);
 
 /* osc_rmalock_accumulate.c */
-int osc_rmalock_accumulate(const void *origin_addr, int origin_count,
-                           struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                           int target_count, struct ompi_datatype_t *target_dt,
-                           struct ompi_op_t *op, struct ompi_win_t *win);
-int osc_rmalock_get_accumulate(const void *origin_addr, int origin_count,
-                               struct ompi_datatype_t *origin_dt, void *result_addr,
-                               int result_count, struct ompi_datatype_t *result_dt, int target,
+int osc_rmalock_accumulate(const void* origin_addr, int origin_count,
+                           struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                           int target_count, struct ompi_datatype_t* target_dt,
+                           struct ompi_op_t* op, struct ompi_win_t* win);
+int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
+                               struct ompi_datatype_t* origin_dt, void* result_addr,
+                               int result_count, struct ompi_datatype_t* result_dt, int target,
                                ptrdiff_t target_disp, int target_count,
-                               struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
-                               struct ompi_win_t *win);
-int osc_rmalock_raccumulate(const void *origin_addr, int origin_count,
-                            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                            int target_count, struct ompi_datatype_t *target_dt,
-                            struct ompi_op_t *op, struct ompi_win_t *win,
-                            struct ompi_request_t **request);
-int osc_rmalock_rget_accumulate(const void *origin_addr, int origin_count,
-                                struct ompi_datatype_t *origin_dt, void *result_addr,
-                                int result_count, struct ompi_datatype_t *result_dt, int target,
+                               struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
+                               struct ompi_win_t* win);
+int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
+                            struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                            int target_count, struct ompi_datatype_t* target_dt,
+                            struct ompi_op_t* op, struct ompi_win_t* win,
+                            struct ompi_request_t** request);
+int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
+                                struct ompi_datatype_t* origin_dt, void* result_addr,
+                                int result_count, struct ompi_datatype_t* result_dt, int target,
                                 ptrdiff_t target_disp, int target_count,
-                                struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
-                                struct ompi_win_t *win, struct ompi_request_t **request);
-int osc_rmalock_fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
-                             int target, ptrdiff_t target_disp, struct ompi_op_t *op,
-                             struct ompi_win_t *win);
-int osc_rmalock_compare_and_swap(const void *origin_addr, const void *compare_addr,
-                                 void *result_addr, struct ompi_datatype_t *dt, int target,
-                                 ptrdiff_t target_disp, struct ompi_win_t *win);
+                                struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
+                                struct ompi_win_t* win, struct ompi_request_t** request);
+int osc_rmalock_fetch_and_op(const void* origin_addr, void* result_addr, struct ompi_datatype_t* dt,
+                             int target, ptrdiff_t target_disp, struct ompi_op_t* op,
+                             struct ompi_win_t* win);
+int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,
+                                 void* result_addr, struct ompi_datatype_t* dt, int target,
+                                 ptrdiff_t target_disp, struct ompi_win_t* win);
 
 /* osc_rmalock_layout.c: datatypes as the core sees them. */
 
@@ -99,43 +97,41 @@ typedef struct osc_rmalock_side {
     rmalock_layout_t layout;
     uintptr_t base;
     size_t count;
-    const struct ompi_datatype_t *datatype;
+    const struct ompi_datatype_t* datatype;
     opal_convertor_t convertor;
     bool prepared; /* the convertor is in use */
     bool done;     /* and has handed out everything */
 } osc_rmalock_side_t;
 
 /* Describes `count` elements of `datatype` at `base`; on the target's side base is 0. */
-void osc_rmalock_side_open(osc_rmalock_side_t *side, const void *base, size_t count,
-                           const struct ompi_datatype_t *datatype);
-void osc_rmalock_side_close(osc_rmalock_side_t *side);
+void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t count,
+                           const struct ompi_datatype_t* datatype);
+void osc_rmalock_side_close(osc_rmalock_side_t* side);
 
 /* A transfer that is one contiguous range on both sides. */
 typedef struct osc_rmalock_range {
-    ptrdiff_t origin_offset, target_offset; /* of its first byte from the address, the displacement */
+    ptrdiff_t origin_offset,
+        target_offset; /* of its first byte from the address, the displacement */
     size_t bytes;
 } osc_rmalock_range_t;
 
 /* Whether `count` elements are one range without gaps; *offset is that of its first byte. */
-static inline bool osc_rmalock_is_range(const struct ompi_datatype_t *datatype, int count,
-                                        ptrdiff_t *offset)
-{
+static inline bool osc_rmalock_is_range(const struct ompi_datatype_t* datatype, int count,
+                                        ptrdiff_t* offset) {
     *offset = datatype->super.true_lb;
     return 0 != opal_datatype_is_contiguous_memory_layout(&datatype->super, count);
 }
 
-static inline bool osc_rmalock_range(const struct ompi_datatype_t *origin_dt, int origin_count,
-                                     const struct ompi_datatype_t *target_dt, int target_count,
-                                     osc_rmalock_range_t *range)
-{
-    range->bytes = origin_dt->super.size * (size_t) origin_count;
+static inline bool osc_rmalock_range(const struct ompi_datatype_t* origin_dt, int origin_count,
+                                     const struct ompi_datatype_t* target_dt, int target_count,
+                                     osc_rmalock_range_t* range) {
+    range->bytes = origin_dt->super.size * (size_t)origin_count;
     return osc_rmalock_is_range(origin_dt, origin_count, &range->origin_offset) &&
            osc_rmalock_is_range(target_dt, target_count, &range->target_offset);
 }
 
 /* One request for all operations that are complete when their call returns. */
-static inline int osc_rmalock_complete_request(int rc, struct ompi_request_t **request)
-{
+static inline int osc_rmalock_complete_request(int rc, struct ompi_request_t** request) {
     if (OMPI_SUCCESS == rc) {
         *request = &ompi_request_empty;
     }

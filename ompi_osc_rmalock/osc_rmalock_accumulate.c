@@ -1,50 +1,31 @@
 /*
  * MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and the request forms.
  *
- * The core works on plain arrays of one predefined type; here derived origin and result types become
- * such arrays and back.
+ * The core works on plain arrays of one predefined type; here derived origin and result types
+ * become such arrays and back.
  */
 #include "osc_rmalock.h"
 
 #include <stdlib.h>
 
-static rmalock_op_t op_of(const struct ompi_op_t *op)
-{
-    if (&ompi_mpi_op_no_op.op == op) {
-        return RMALOCK_OP_NO_OP;
-    }
-    switch (op->op_type) {
-    case OMPI_OP_SUM:
-        return RMALOCK_OP_SUM;
-    case OMPI_OP_PROD:
-        return RMALOCK_OP_PROD;
-    case OMPI_OP_MAX:
-        return RMALOCK_OP_MAX;
-    case OMPI_OP_MIN:
-        return RMALOCK_OP_MIN;
-    case OMPI_OP_LAND:
-        return RMALOCK_OP_LAND;
-    case OMPI_OP_LOR:
-        return RMALOCK_OP_LOR;
-    case OMPI_OP_LXOR:
-        return RMALOCK_OP_LXOR;
-    case OMPI_OP_BAND:
-        return RMALOCK_OP_BAND;
-    case OMPI_OP_BOR:
-        return RMALOCK_OP_BOR;
-    case OMPI_OP_BXOR:
-        return RMALOCK_OP_BXOR;
-    case OMPI_OP_REPLACE:
-        return RMALOCK_OP_REPLACE;
-    default:
-        return RMALOCK_OP_OTHER;
-    }
+/* By op_type; RMALOCK_OP_OTHER is what the core leaves to Open MPI's own functions. */
+static const rmalock_op_t op_table[OMPI_OP_NUM_OF_TYPES] = {
+    [OMPI_OP_NULL] = RMALOCK_OP_OTHER,   [OMPI_OP_MAX] = RMALOCK_OP_MAX,
+    [OMPI_OP_MIN] = RMALOCK_OP_MIN,      [OMPI_OP_SUM] = RMALOCK_OP_SUM,
+    [OMPI_OP_PROD] = RMALOCK_OP_PROD,    [OMPI_OP_LAND] = RMALOCK_OP_LAND,
+    [OMPI_OP_BAND] = RMALOCK_OP_BAND,    [OMPI_OP_LOR] = RMALOCK_OP_LOR,
+    [OMPI_OP_BOR] = RMALOCK_OP_BOR,      [OMPI_OP_LXOR] = RMALOCK_OP_LXOR,
+    [OMPI_OP_BXOR] = RMALOCK_OP_BXOR,    [OMPI_OP_MAXLOC] = RMALOCK_OP_OTHER,
+    [OMPI_OP_MINLOC] = RMALOCK_OP_OTHER, [OMPI_OP_REPLACE] = RMALOCK_OP_REPLACE,
+};
+
+static rmalock_op_t op_of(const struct ompi_op_t* op) {
+    return &ompi_mpi_op_no_op.op == op ? RMALOCK_OP_NO_OP : op_table[op->op_type];
 }
 
 /* Open MPI checks this above us unless the user has switched its parameter checks off. */
-static bool op_is_defined(const struct ompi_op_t *op, rmalock_op_t core_op,
-                          const struct ompi_datatype_t *predefined)
-{
+static bool op_is_defined(const struct ompi_op_t* op, rmalock_op_t core_op,
+                          const struct ompi_datatype_t* predefined) {
     if (RMALOCK_OP_REPLACE == core_op || RMALOCK_OP_NO_OP == core_op) {
         return true;
     }
@@ -52,8 +33,7 @@ static bool op_is_defined(const struct ompi_op_t *op, rmalock_op_t core_op,
     return row >= 0 && NULL != op->o_func.intrinsic.fns[row];
 }
 
-static rmalock_kind_t kind_of(const struct ompi_datatype_t *predefined)
-{
+static rmalock_kind_t kind_of(const struct ompi_datatype_t* predefined) {
     if (1 != predefined->super.nbElems) { /* a pair */
         return RMALOCK_KIND_OTHER;
     }
@@ -82,113 +62,86 @@ static rmalock_kind_t kind_of(const struct ompi_datatype_t *predefined)
     }
 }
 
-static rmalock_element_t core_element(const struct ompi_datatype_t *predefined)
-{
-    ptrdiff_t lb, extent;
-    ompi_datatype_get_extent(predefined, &lb, &extent);
+static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) {
     return (rmalock_element_t){.kind = kind_of(predefined),
-                               .size = (uint32_t) predefined->super.size,
-                               .extent = (uint32_t) extent};
+                               .size = (uint32_t)predefined->super.size,
+                               .extent = (uint32_t)(predefined->super.ub - predefined->super.lb)};
 }
 
 /* What the core's callbacks need of an accumulate. */
 typedef struct {
-    struct ompi_op_t *op;
-    struct ompi_datatype_t *element;
+    struct ompi_op_t* op;
+    struct ompi_datatype_t* element;
     size_t count;
     osc_rmalock_side_t array_side;
 } combination_t;
 
-static void combine(void *arg, const void *operand, void *array, size_t count)
-{
-    combination_t *what = (combination_t *) arg;
-    ompi_op_reduce(what->op, (void *) operand, array, count, what->element);
+static void combine(void* arg, const void* operand, void* array, size_t count) {
+    combination_t* what = (combination_t*)arg;
+    ompi_op_reduce(what->op, (void*)operand, array, count, what->element);
 }
 
-static void native_layout(void *arg, void *array, rmalock_layout_t *layout)
-{
-    combination_t *what = (combination_t *) arg;
+static void native_layout(void* arg, void* array, rmalock_layout_t* layout) {
+    combination_t* what = (combination_t*)arg;
     osc_rmalock_side_open(&what->array_side, array, what->count, what->element);
     *layout = what->array_side.layout;
 }
 
-static void native_layout_done(void *arg)
-{
-    osc_rmalock_side_close(&((combination_t *) arg)->array_side);
+static void native_layout_done(void* arg) {
+    osc_rmalock_side_close(&((combination_t*)arg)->array_side);
 }
 
 /* One side's argument triple. An origin that MPI_NO_OP leaves unused, and a result where nothing is
  * fetched, have no datatype. */
 typedef struct {
-    void *addr;
+    void* addr;
     int count;
-    struct ompi_datatype_t *datatype;
+    struct ompi_datatype_t* datatype;
 } buffer_t;
 
 /* An accumulate as the MPI call gave it, and what was found out about it. */
 typedef struct {
-    const char *call;
+    const char* call;
     buffer_t origin, result, theirs; /* theirs: no address, a displacement instead */
     int target;
     ptrdiff_t target_disp;
-    struct ompi_op_t *op;
+    struct ompi_op_t* op;
     rmalock_op_t core_op;
-    struct ompi_datatype_t *element;
-    struct ompi_win_t *win;
+    struct ompi_datatype_t* element;
+    struct ompi_win_t* win;
 } request_t;
 
-/* `count` elements as a plain array: the program's own buffer where it is one already, else a copy. */
+/* `count` elements as a plain array: the program's own buffer where it is one already, else a copy.
+ */
 typedef struct {
-    char *array; /* what the core works on */
-    void *copy;  /* the same, if it is a copy; to be freed */
+    char* array; /* what the core works on */
+    void* copy;  /* the same, if it is a copy; to be freed */
 } native_t;
 
-static int native_open(native_t *native, const buffer_t *buffer, size_t count,
-                       struct ompi_datatype_t *element)
-{
+static int native_open(native_t* native, const buffer_t* buffer, size_t count,
+                       struct ompi_datatype_t* element) {
     ptrdiff_t lb, extent;
     ompi_datatype_get_extent(element, &lb, &extent);
-    const bool packed = element->super.size == (size_t) extent;
+    const bool packed = element->super.size == (size_t)extent;
     native->copy = NULL;
     ptrdiff_t offset;
     const bool range = osc_rmalock_is_range(buffer->datatype, buffer->count, &offset);
     if (buffer->datatype == element || (packed && range)) {
-        native->array = (char *) buffer->addr + offset;
+        native->array = (char*)buffer->addr + offset;
         return OMPI_SUCCESS;
     }
     if (count > INT32_MAX) { /* what ompi_datatype_sndrcv counts with */
         return MPI_ERR_COUNT;
     }
-    native->copy = malloc(count * (size_t) extent);
-    native->array = (char *) native->copy;
+    native->copy = malloc(count * (size_t)extent);
+    native->array = (char*)native->copy;
     return NULL == native->copy && count > 0 ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-static bool is_of(const buffer_t *buffer, const struct ompi_datatype_t *element)
-{
-    return NULL == buffer->datatype || element == buffer->datatype;
-}
-
-/* Plain arrays of a predefined type on every side, combined by CPU atomics. False: not that simple. */
-static bool accumulate_plain(const request_t *r, int *rc)
-{
-    bool done = false;
-    if (r->element != r->theirs.datatype || !is_of(&r->origin, r->element) ||
-        !is_of(&r->result, r->element)) {
-        return false;
-    }
-    const rmalock_status_t status = rmalock_accumulate_plain(
-        osc_rmalock_window(r->win), r->call, r->target, r->target_disp, core_element(r->element),
-        r->core_op, r->origin.addr, r->result.addr, (size_t) r->theirs.count, &done);
-    *rc = osc_rmalock_error(status);
-    return done || RMALOCK_OK != status;
-}
-
-static int accumulate_arrays(const request_t *r, size_t count, const void *operand, void *result)
-{
+static int accumulate_arrays(const request_t* r, size_t count, const void* operand, void* result) {
     osc_rmalock_side_t theirs;
     combination_t what = {.op = r->op, .element = r->element, .count = count};
-    osc_rmalock_side_open(&theirs, NULL, (size_t) r->theirs.count, r->theirs.datatype);
+    osc_rmalock_side_open(&theirs, NULL, (size_t)r->theirs.count, r->theirs.datatype);
     const rmalock_combination_t combination = {
         .operand = operand,
         .result = result,
@@ -208,17 +161,16 @@ static int accumulate_arrays(const request_t *r, size_t count, const void *opera
 }
 
 /* Any types: origin and result become plain arrays and back. */
-static int accumulate_types(const request_t *r)
-{
+static int accumulate_types(const request_t* r) {
     const size_t count =
-        (size_t) r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
+        (size_t)r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
     native_t operand = {NULL, NULL}, result = {NULL, NULL};
     int rc = OMPI_SUCCESS;
     if (NULL != r->origin.datatype) {
         rc = native_open(&operand, &r->origin, count, r->element);
         if (OMPI_SUCCESS == rc && NULL != operand.copy) {
             rc = ompi_datatype_sndrcv(r->origin.addr, r->origin.count, r->origin.datatype,
-                                      operand.copy, (int32_t) count, r->element);
+                                      operand.copy, (int32_t)count, r->element);
         }
     }
     if (OMPI_SUCCESS == rc && NULL != r->result.datatype) {
@@ -228,7 +180,7 @@ static int accumulate_types(const request_t *r)
         rc = accumulate_arrays(r, count, operand.array, result.array);
     }
     if (OMPI_SUCCESS == rc && NULL != result.copy) {
-        rc = ompi_datatype_sndrcv(result.copy, (int32_t) count, r->element, r->result.addr,
+        rc = ompi_datatype_sndrcv(result.copy, (int32_t)count, r->element, r->result.addr,
                                   r->result.count, r->result.datatype);
     }
     free(operand.copy);
@@ -236,101 +188,107 @@ static int accumulate_types(const request_t *r)
     return rc;
 }
 
-/* All of the family but compare_and_swap. */
-static int accumulate(const char *call, buffer_t origin, buffer_t result, int target,
-                      ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-                      struct ompi_op_t *op, struct ompi_win_t *win)
-{
-    int rc;
+/* Everything that accumulate below does not do at once. */
+static int accumulate_in_full(request_t* r) {
+    if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
+        r->element = ompi_datatype_get_single_predefined_type_from_args(r->theirs.datatype);
+    }
+    if (NULL == r->element) {
+        return osc_rmalock_error(RMALOCK_ERR_TYPE);
+    }
+    if (!op_is_defined(r->op, r->core_op, r->element)) {
+        return osc_rmalock_error(RMALOCK_ERR_OP);
+    }
+    if (RMALOCK_OP_NO_OP == r->core_op) {
+        r->origin = (buffer_t){NULL, 0, NULL};
+    }
+    return accumulate_types(r);
+}
+
+/* All of the family but compare_and_swap. What programs do most goes first and straight: plain
+ * arrays of one predefined type on every side, combined by CPU atomics. */
+static inline int accumulate(const char* call, const void* origin_addr, int origin_count,
+                             struct ompi_datatype_t* origin_dt, void* result_addr, int result_count,
+                             struct ompi_datatype_t* result_dt, int target, ptrdiff_t target_disp,
+                             int target_count, struct ompi_datatype_t* target_dt,
+                             struct ompi_op_t* op, struct ompi_win_t* win) {
+    const rmalock_op_t core_op = op_of(op);
+    if (origin_dt == target_dt && (NULL == result_dt || result_dt == target_dt) &&
+        ompi_datatype_is_predefined(target_dt) && op_is_defined(op, core_op, target_dt)) {
+        bool done = false;
+        const rmalock_status_t status = rmalock_accumulate_plain(
+            osc_rmalock_window(win), call, target, target_disp, core_element(target_dt), core_op,
+            RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr, (size_t)target_count,
+            &done);
+        if (done || RMALOCK_OK != status) {
+            return osc_rmalock_error(status);
+        }
+    }
     request_t r = {.call = call,
-                   .origin = origin,
-                   .result = result,
+                   .origin = {(void*)origin_addr, origin_count, origin_dt},
+                   .result = {result_addr, result_count, result_dt},
                    .theirs = {NULL, target_count, target_dt},
                    .target = target,
                    .target_disp = target_disp,
                    .op = op,
-                   .core_op = op_of(op),
+                   .core_op = core_op,
                    .element = target_dt,
                    .win = win};
-    if (!ompi_datatype_is_predefined(target_dt)) {
-        r.element = ompi_datatype_get_single_predefined_type_from_args(target_dt);
-    }
-    if (NULL == r.element) {
-        return osc_rmalock_error(RMALOCK_ERR_TYPE);
-    }
-    if (!op_is_defined(op, r.core_op, r.element)) {
-        return osc_rmalock_error(RMALOCK_ERR_OP);
-    }
-    if (RMALOCK_OP_NO_OP == r.core_op) {
-        r.origin = (buffer_t){NULL, 0, NULL};
-    }
-    return accumulate_plain(&r, &rc) ? rc : accumulate_types(&r);
+    return accumulate_in_full(&r);
 }
 
-static const buffer_t nothing = {NULL, 0, NULL};
-
-int osc_rmalock_accumulate(const void *origin_addr, int origin_count,
-                           struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                           int target_count, struct ompi_datatype_t *target_dt,
-                           struct ompi_op_t *op, struct ompi_win_t *win)
-{
-    return accumulate("MPI_Accumulate", (buffer_t){(void *) origin_addr, origin_count, origin_dt},
-                      nothing, target, target_disp, target_count, target_dt, op, win);
+int osc_rmalock_accumulate(const void* origin_addr, int origin_count,
+                           struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                           int target_count, struct ompi_datatype_t* target_dt,
+                           struct ompi_op_t* op, struct ompi_win_t* win) {
+    return accumulate("MPI_Accumulate", origin_addr, origin_count, origin_dt, NULL, 0, NULL, target,
+                      target_disp, target_count, target_dt, op, win);
 }
 
-int osc_rmalock_raccumulate(const void *origin_addr, int origin_count,
-                            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                            int target_count, struct ompi_datatype_t *target_dt,
-                            struct ompi_op_t *op, struct ompi_win_t *win,
-                            struct ompi_request_t **request)
-{
-    return osc_rmalock_complete_request(accumulate("MPI_Raccumulate",
-                                                   (buffer_t){(void *) origin_addr, origin_count,
-                                                              origin_dt},
-                                                   nothing, target, target_disp, target_count,
-                                                    target_dt, op, win),
+int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
+                            struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                            int target_count, struct ompi_datatype_t* target_dt,
+                            struct ompi_op_t* op, struct ompi_win_t* win,
+                            struct ompi_request_t** request) {
+    return osc_rmalock_complete_request(accumulate("MPI_Raccumulate", origin_addr, origin_count,
+                                                   origin_dt, NULL, 0, NULL, target, target_disp,
+                                                   target_count, target_dt, op, win),
                                         request);
 }
 
-int osc_rmalock_get_accumulate(const void *origin_addr, int origin_count,
-                               struct ompi_datatype_t *origin_dt, void *result_addr,
-                               int result_count, struct ompi_datatype_t *result_dt, int target,
+int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
+                               struct ompi_datatype_t* origin_dt, void* result_addr,
+                               int result_count, struct ompi_datatype_t* result_dt, int target,
                                ptrdiff_t target_disp, int target_count,
-                               struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
-                               struct ompi_win_t *win)
-{
-    return accumulate("MPI_Get_accumulate",
-                      (buffer_t){(void *) origin_addr, origin_count, origin_dt},
-                      (buffer_t){result_addr, result_count, result_dt}, target, target_disp, target_count, target_dt, op, win);
+                               struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
+                               struct ompi_win_t* win) {
+    return accumulate("MPI_Get_accumulate", origin_addr, origin_count, origin_dt, result_addr,
+                      result_count, result_dt, target, target_disp, target_count, target_dt, op,
+                      win);
 }
 
-int osc_rmalock_rget_accumulate(const void *origin_addr, int origin_count,
-                                struct ompi_datatype_t *origin_dt, void *result_addr,
-                                int result_count, struct ompi_datatype_t *result_dt, int target,
+int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
+                                struct ompi_datatype_t* origin_dt, void* result_addr,
+                                int result_count, struct ompi_datatype_t* result_dt, int target,
                                 ptrdiff_t target_disp, int target_count,
-                                struct ompi_datatype_t *target_dt, struct ompi_op_t *op,
-                                struct ompi_win_t *win, struct ompi_request_t **request)
-{
+                                struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
+                                struct ompi_win_t* win, struct ompi_request_t** request) {
     return osc_rmalock_complete_request(
-        accumulate("MPI_Rget_accumulate",
-                   (buffer_t){(void *) origin_addr, origin_count, origin_dt},
-                   (buffer_t){result_addr, result_count, result_dt}, target, target_disp, target_count, target_dt, op, win),
+        accumulate("MPI_Rget_accumulate", origin_addr, origin_count, origin_dt, result_addr,
+                   result_count, result_dt, target, target_disp, target_count, target_dt, op, win),
         request);
 }
 
-int osc_rmalock_fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
-                             int target, ptrdiff_t target_disp, struct ompi_op_t *op,
-                             struct ompi_win_t *win)
-{
-    return accumulate("MPI_Fetch_and_op", (buffer_t){(void *) origin_addr, 1, dt},
-                      (buffer_t){result_addr, 1, dt}, target,
+int osc_rmalock_fetch_and_op(const void* origin_addr, void* result_addr, struct ompi_datatype_t* dt,
+                             int target, ptrdiff_t target_disp, struct ompi_op_t* op,
+                             struct ompi_win_t* win) {
+    return accumulate("MPI_Fetch_and_op", origin_addr, 1, dt, result_addr, 1, dt, target,
                       target_disp, 1, dt, op, win);
 }
 
-int osc_rmalock_compare_and_swap(const void *origin_addr, const void *compare_addr,
-                                 void *result_addr, struct ompi_datatype_t *dt, int target,
-                                 ptrdiff_t target_disp, struct ompi_win_t *win)
-{
+int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,
+                                 void* result_addr, struct ompi_datatype_t* dt, int target,
+                                 ptrdiff_t target_disp, struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_compare_and_swap(osc_rmalock_window(win), target, target_disp,
                                                       dt->super.size, compare_addr, origin_addr,
                                                       result_addr));

@@ -1,6 +1,6 @@
 /*
- * What differs between the Open MPI series that rmalock builds for (4.1, 5.0), and nothing else. The
- * other boundary files include Open MPI through this one and call what it defines.
+ * What differs between the Open MPI series that rmalock builds for (4.1, 5.0), and nothing else.
+ * The other boundary files include Open MPI through this one and call what it defines.
  *
  * The one-sided framework's interface itself (component 2.0.0, module 3.0.0) is the same in both.
  */
@@ -37,19 +37,18 @@
 #endif
 
 /* Copies the value of an info key; false: the key is not set. Longer values are cut. */
-static inline bool osc_rmalock_info_get(struct opal_info_t *info, const char *key, char *value,
-                                        int size)
-{
+static inline bool osc_rmalock_info_get(struct opal_info_t* info, const char* key, char* value,
+                                        int size) {
     int found = 0;
     if (NULL == info) {
         return false;
     }
 #if OMPI_MAJOR_VERSION >= 5
-    opal_cstring_t *text = NULL;
+    opal_cstring_t* text = NULL;
     if (OPAL_SUCCESS != opal_info_get(info, key, &text, &found) || !found) {
         return false;
     }
-    snprintf(value, (size_t) size, "%s", text->string);
+    snprintf(value, (size_t)size, "%s", text->string);
     OBJ_RELEASE(text);
     return true;
 #else
@@ -58,31 +57,29 @@ static inline bool osc_rmalock_info_get(struct opal_info_t *info, const char *ke
 }
 
 #if OMPI_MAJOR_VERSION >= 5
-typedef const char *osc_rmalock_info_text_t;
+typedef const char* osc_rmalock_info_text_t;
 #else
-typedef char *osc_rmalock_info_text_t;
+typedef char* osc_rmalock_info_text_t;
 #endif
 
 /* The subscriber of an info key that keeps the value it was given at window creation. */
-static inline osc_rmalock_info_text_t osc_rmalock_info_keep(opal_infosubscriber_t *object,
+static inline osc_rmalock_info_text_t osc_rmalock_info_keep(opal_infosubscriber_t* object,
                                                             osc_rmalock_info_text_t key,
-                                                            osc_rmalock_info_text_t value)
-{
-    (void) object;
-    (void) key;
+                                                            osc_rmalock_info_text_t value) {
+    (void)object;
+    (void)key;
     return value;
 }
 
 /* Makes MPI_Win_get_info show `key` with `value`. */
-static inline void osc_rmalock_info_show(struct ompi_win_t *win, const char *key, const char *value)
-{
-    opal_infosubscribe_subscribe(&win->super, (osc_rmalock_info_text_t) key,
-                                 (osc_rmalock_info_text_t) value, osc_rmalock_info_keep);
+static inline void osc_rmalock_info_show(struct ompi_win_t* win, const char* key,
+                                         const char* value) {
+    opal_infosubscribe_subscribe(&win->super, (osc_rmalock_info_text_t)key,
+                                 (osc_rmalock_info_text_t)value, osc_rmalock_info_keep);
 }
 
 /* Hardware threads this node offers, 0 if unknown. */
-static inline int osc_rmalock_usable_cpus(void)
-{
+static inline int osc_rmalock_usable_cpus(void) {
     if (OPAL_SUCCESS != opal_hwloc_base_get_topology()) {
         return 0;
     }
@@ -90,28 +87,26 @@ static inline int osc_rmalock_usable_cpus(void)
 }
 
 /* The number this process has for a communicator; for messages. */
-static inline int osc_rmalock_comm_number(const struct ompi_communicator_t *comm)
-{
+static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm) {
 #if OMPI_MAJOR_VERSION >= 5
-    return (int) ompi_comm_get_local_cid(comm); /* c_contextid is a structure, alike on all ranks */
+    return (int)ompi_comm_get_local_cid(comm); /* c_contextid is a structure, alike on all ranks */
 #else
-    return (int) comm->c_contextid;
+    return (int)comm->c_contextid;
 #endif
 }
 
 /* Ranks of this job on this node. */
-static inline int osc_rmalock_local_ranks(void)
-{
-    return (int) opal_process_info.num_local_peers + 1;
+static inline int osc_rmalock_local_ranks(void) {
+    return (int)opal_process_info.num_local_peers + 1;
 }
 
 /* The name of a structure that has another size in this Open MPI than in the headers rmalock was
  * compiled with (another Open MPI, or a wrong stand-in header in compat/); NULL if all agree. */
-static inline const char *osc_rmalock_layout_differs(void)
-{
-#define OSC_RMALOCK_CLASS(type) {OBJ_CLASS(type), sizeof(type)}
+static inline const char* osc_rmalock_layout_differs(void) {
+#define OSC_RMALOCK_CLASS(type)                                                                    \
+    { OBJ_CLASS(type), sizeof(type) }
     const struct {
-        const opal_class_t *class;
+        const opal_class_t* class;
         size_t size;
     } used[] = {
         OSC_RMALOCK_CLASS(opal_mutex_t),    OSC_RMALOCK_CLASS(opal_convertor_t),

@@ -10,11 +10,11 @@
 static int component_register(void);
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
-static int component_query(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
-                           struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor);
-static int component_select(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
-                            struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor,
-                            int *model);
+static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
+                           struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor);
+static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
+                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
+                            int* model);
 
 osc_rmalock_component_t mca_osc_rmalock_component = {
     .super = {.osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rmalock",
@@ -30,19 +30,18 @@ osc_rmalock_component_t mca_osc_rmalock_component = {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static void register_param(const char *name, const char *help, const char *allowed,
-                           mca_base_var_type_t type, void *storage)
-{
+static void register_param(const char* name, const char* help, const char* allowed,
+                           mca_base_var_type_t type, void* storage) {
     char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", help, *allowed ? " (" : "", allowed, *allowed ? ")" : "");
-    (void) mca_base_component_var_register(&mca_osc_rmalock_component.super.osc_version, name, text,
-                                           type, NULL, 0, 0, OPAL_INFO_LVL_3,
-                                           MCA_BASE_VAR_SCOPE_GROUP, storage);
+    snprintf(text, sizeof text, "%s%s%s%s", help, *allowed ? " (" : "", allowed,
+             *allowed ? ")" : "");
+    (void)mca_base_component_var_register(&mca_osc_rmalock_component.super.osc_version, name, text,
+                                          type, NULL, 0, 0, OPAL_INFO_LVL_3,
+                                          MCA_BASE_VAR_SCOPE_GROUP, storage);
 }
 
-static int component_register(void)
-{
-    rmalock_params_t *params = &mca_osc_rmalock_component.params;
+static int component_register(void) {
+    rmalock_params_t* params = &mca_osc_rmalock_component.params;
 #define RMALOCK_PARAM_INT(name, def, low, high, scope, help)                                       \
     params->name = def;                                                                            \
     register_param(#name, help, #low " to " #high, MCA_BASE_VAR_TYPE_INT, &params->name);
@@ -65,28 +64,26 @@ static int component_register(void)
 
 /* ---- life of the component ------------------------------------------------------------------- */
 
-static void run_progress(void)
-{
-    (void) opal_progress();
+static void run_progress(void) {
+    (void)opal_progress();
 }
 
-static void report(int level, const char *message)
-{
+static void report(int level, const char* message) {
     opal_output(0, "osc/rmalock: %s%s", 0 == level ? "error: " : "", message);
 }
 
-static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
-{
-    osc_rmalock_component_t *component = &mca_osc_rmalock_component;
+static int component_init(bool enable_progress_threads, bool enable_mpi_threads) {
+    osc_rmalock_component_t* component = &mca_osc_rmalock_component;
     const rmalock_host_t host = {.progress = run_progress,
                                  .report = report,
                                  .verbosity = component->params.verbose,
                                  .threads = enable_mpi_threads};
     char why[256];
-    (void) enable_progress_threads;
-    const char *differs = osc_rmalock_layout_differs();
+    (void)enable_progress_threads;
+    const char* differs = osc_rmalock_layout_differs();
     if (NULL != differs) {
-        snprintf(why, sizeof why, "not loaded: compiled for another Open MPI (%s differs)", differs);
+        snprintf(why, sizeof why, "not loaded: compiled for another Open MPI (%s differs)",
+                 differs);
         report(0, why);
         return OMPI_ERROR;
     }
@@ -100,8 +97,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     return OMPI_SUCCESS;
 }
 
-static int component_finalize(void)
-{
+static int component_finalize(void) {
     return OMPI_SUCCESS;
 }
 
@@ -115,8 +111,8 @@ typedef enum {
 } vote_t;
 
 typedef struct {
-    struct opal_info_t *info;
-    rmalock_params_t *params;
+    struct opal_info_t* info;
+    rmalock_params_t* params;
     char (*values)[OSC_RMALOCK_INFO_SIZE]; /* the texts that *params refers to */
     int used;
     bool good;
@@ -126,15 +122,14 @@ typedef struct {
 /* Keeps as many info values as there are window parameters. */
 #define MAX_WINDOW_KEYS 32
 
-static void read_info_key(const char *name, void *arg)
-{
-    info_reader_t *reader = (info_reader_t *) arg;
+static void read_info_key(const char* name, void* arg) {
+    info_reader_t* reader = (info_reader_t*)arg;
     char key[MPI_MAX_INFO_KEY];
     snprintf(key, sizeof key, "rmalock_%s", name);
     if (!reader->good || MAX_WINDOW_KEYS == reader->used) {
         return;
     }
-    char *value = reader->values[reader->used];
+    char* value = reader->values[reader->used];
     if (osc_rmalock_info_get(reader->info, key, value, OSC_RMALOCK_INFO_SIZE)) {
         ++reader->used;
         reader->good = RMALOCK_OK == rmalock_params_set(reader->params, name, value, reader->why,
@@ -143,9 +138,8 @@ static void read_info_key(const char *name, void *arg)
 }
 
 /* The parameters of one window: the component's, and over them the info's. */
-static bool window_params(struct opal_info_t *info, rmalock_params_t *params,
-                          char (*values)[OSC_RMALOCK_INFO_SIZE], char *why, size_t why_size)
-{
+static bool window_params(struct opal_info_t* info, rmalock_params_t* params,
+                          char (*values)[OSC_RMALOCK_INFO_SIZE], char* why, size_t why_size) {
     info_reader_t reader = {.info = info, .params = params, .values = values, .good = true};
     *params = mca_osc_rmalock_component.params;
     rmalock_params_each_window_key(read_info_key, &reader);
@@ -155,8 +149,7 @@ static bool window_params(struct opal_info_t *info, rmalock_params_t *params,
     return reader.good;
 }
 
-static const char *flavor_name(int flavor)
-{
+static const char* flavor_name(int flavor) {
     switch (flavor) {
     case MPI_WIN_FLAVOR_CREATE:
         return "create";
@@ -169,11 +162,10 @@ static const char *flavor_name(int flavor)
     }
 }
 
-/* This process's vote. Everything that may differ between processes is in it; what query does before
- * it (probing peers) all processes do alike. */
-static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, bool peers_reachable,
-                   char *why, size_t why_size)
-{
+/* This process's vote. Everything that may differ between processes is in it; what query does
+ * before it (probing peers) all processes do alike. */
+static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, bool peers_reachable,
+                   char* why, size_t why_size) {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
     if (!mca_osc_rmalock_component.params_good) {
@@ -198,32 +190,29 @@ static vote_t vote(struct ompi_communicator_t *comm, struct opal_info_t *info, b
 }
 
 /* Windows on memory that the processes do not map. */
-static bool needs_peer_memory(int flavor)
-{
+static bool needs_peer_memory(int flavor) {
     return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
 }
 
-static vote_t agree(struct ompi_communicator_t *comm, vote_t mine)
-{
-    int in = (int) mine, out = VOTE_DECLINE;
+static vote_t agree(struct ompi_communicator_t* comm, vote_t mine) {
+    int in = (int)mine, out = VOTE_DECLINE;
     if (1 == ompi_comm_size(comm)) {
         return mine;
     }
     const int rc = comm->c_coll->coll_allreduce(&in, &out, 1, MPI_INT, MPI_MIN, comm,
                                                 comm->c_coll->coll_allreduce_module);
-    return OMPI_SUCCESS == rc ? (vote_t) out : VOTE_DECLINE;
+    return OMPI_SUCCESS == rc ? (vote_t)out : VOTE_DECLINE;
 }
 
-static int component_query(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
-                           struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor)
-{
+static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
+                           struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor) {
     const rmalock_comm_t core_comm = osc_rmalock_comm(comm);
     bool peers_reachable = true;
     char why[256] = "another process declined";
-    (void) win;
-    (void) base;
-    (void) size;
-    (void) disp_unit;
+    (void)win;
+    (void)base;
+    (void)size;
+    (void)disp_unit;
 
     if (needs_peer_memory(flavor) &&
         RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
@@ -248,8 +237,7 @@ static int component_query(struct ompi_win_t *win, void **base, size_t size, int
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static rmalock_flavor_t core_flavor(int flavor)
-{
+static rmalock_flavor_t core_flavor(int flavor) {
     switch (flavor) {
     case MPI_WIN_FLAVOR_CREATE:
         return RMALOCK_FLAVOR_CREATE;
@@ -262,37 +250,44 @@ static rmalock_flavor_t core_flavor(int flavor)
     }
 }
 
-static bool info_says(struct opal_info_t *info, const char *key)
-{
+static bool info_says(struct opal_info_t* info, const char* key) {
     char value[OSC_RMALOCK_INFO_SIZE];
     return osc_rmalock_info_get(info, key, value, sizeof value) && 0 == strcmp(value, "true");
 }
 
-static bool oversubscribed(void)
-{
+static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
     return cpus > 0 && osc_rmalock_local_ranks() > cpus;
 }
 
 /* Shows through MPI_Win_get_info what was chosen. */
-static void show_choices(struct ompi_win_t *win, const rmalock_window_t *window)
-{
-    const char *reason;
+static void show_choices(struct ompi_win_t* win, struct opal_info_t* info,
+                         const rmalock_window_t* window) {
+    // What holds though nobody has asked for it: accumulates are always ordered, and their operations
+    // may always differ.
+    static const char* const standard[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
+                                              {"accumulate_ops", "same_op_no_op"}};
+    char value[OSC_RMALOCK_INFO_SIZE];
+    const char* reason;
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; ++i) {
+        if (!osc_rmalock_info_get(info, standard[i][0], value, sizeof value)) {
+            osc_rmalock_info_show(win, standard[i][0], standard[i][1]);
+        }
+    }
     osc_rmalock_info_show(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
     osc_rmalock_info_show(win, "rmalock_lock_reason", reason);
 }
 
-static int component_select(struct ompi_win_t *win, void **base, size_t size, int disp_unit,
-                            struct ompi_communicator_t *comm, struct opal_info_t *info, int flavor,
-                            int *model)
-{
+static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
+                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
+                            int* model) {
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
     const bool good = window_params(info, &params, values, why, sizeof why);
     if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE)) {
         return OMPI_ERR_BAD_PARAM;
     }
-    osc_rmalock_module_t *module = (osc_rmalock_module_t *) calloc(1, sizeof *module);
+    osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
     if (NULL == module) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -315,7 +310,7 @@ static int component_select(struct ompi_win_t *win, void **base, size_t size, in
         .comm = osc_rmalock_comm(module->comm),
         .params = params,
     };
-    void *memory;
+    void* memory;
     rc = osc_rmalock_error(rmalock_window_create(&spec, &module->window, &memory));
     if (OMPI_SUCCESS != rc) {
         ompi_comm_free(&module->comm);
@@ -328,6 +323,6 @@ static int component_select(struct ompi_win_t *win, void **base, size_t size, in
     module->super = osc_rmalock_module_template;
     win->w_osc_module = &module->super;
     *model = MPI_WIN_UNIFIED;
-    show_choices(win, module->window);
+    show_choices(win, info, module->window);
     return OMPI_SUCCESS;
 }

@@ -4,24 +4,22 @@
  */
 #include "osc_rmalock.h"
 
-static void rewind_runs(void *state)
-{
-    osc_rmalock_side_t *side = (osc_rmalock_side_t *) state;
+static void rewind_runs(void* state) {
+    osc_rmalock_side_t* side = (osc_rmalock_side_t*)state;
     if (side->prepared) {
         OBJ_DESTRUCT(&side->convertor);
     }
     OBJ_CONSTRUCT(&side->convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->datatype->super,
-                                             side->count, (const void *) side->base, 0,
+                                             side->count, (const void*)side->base, 0,
                                              &side->convertor);
     side->prepared = true;
     side->done = false;
 }
 
-static size_t next_runs(void *state, struct iovec *runs, size_t max)
-{
-    osc_rmalock_side_t *side = (osc_rmalock_side_t *) state;
-    uint32_t count = (uint32_t) max;
+static size_t next_runs(void* state, struct iovec* runs, size_t max) {
+    osc_rmalock_side_t* side = (osc_rmalock_side_t*)state;
+    uint32_t count = (uint32_t)max;
     size_t bytes = 0;
     if (side->done) {
         return 0;
@@ -31,8 +29,8 @@ static size_t next_runs(void *state, struct iovec *runs, size_t max)
 }
 
 /* The span of bytes that the elements touch, relative to the base. */
-static void set_span(rmalock_layout_t *layout, size_t count, const struct ompi_datatype_t *datatype)
-{
+static void set_span(rmalock_layout_t* layout, size_t count,
+                     const struct ompi_datatype_t* datatype) {
     ptrdiff_t lb, extent, true_lb, true_extent;
     layout->low = layout->high = 0;
     if (0 == layout->bytes) { /* an empty type's bounds mean nothing */
@@ -45,19 +43,18 @@ static void set_span(rmalock_layout_t *layout, size_t count, const struct ompi_d
     layout->high = true_lb + true_extent + (last > 0 ? last : 0);
 }
 
-void osc_rmalock_side_open(osc_rmalock_side_t *side, const void *base, size_t count,
-                           const struct ompi_datatype_t *datatype)
-{
-    rmalock_layout_t *layout = &side->layout;
+void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t count,
+                           const struct ompi_datatype_t* datatype) {
+    rmalock_layout_t* layout = &side->layout;
     side->prepared = false;
     layout->bytes = datatype->super.size * count;
     set_span(layout, count, datatype);
-    layout->contiguous = 0 != ompi_datatype_is_contiguous_memory_layout(datatype, (int32_t) count);
+    layout->contiguous = 0 != ompi_datatype_is_contiguous_memory_layout(datatype, (int32_t)count);
     if (layout->contiguous) {
-        layout->base = (uintptr_t) base + (uintptr_t) layout->low;
+        layout->base = (uintptr_t)base + (uintptr_t)layout->low;
         return;
     }
-    side->base = (uintptr_t) base;
+    side->base = (uintptr_t)base;
     side->count = count;
     side->datatype = datatype;
     layout->state = side;
@@ -65,8 +62,7 @@ void osc_rmalock_side_open(osc_rmalock_side_t *side, const void *base, size_t co
     layout->rewind = rewind_runs;
 }
 
-void osc_rmalock_side_close(osc_rmalock_side_t *side)
-{
+void osc_rmalock_side_close(osc_rmalock_side_t* side) {
     if (side->prepared) {
         OBJ_DESTRUCT(&side->convertor);
     }

@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-int osc_rmalock_error_code(rmalock_status_t status)
-{
+int osc_rmalock_error_code(rmalock_status_t status) {
     switch (status) {
     case RMALOCK_OK:
         return OMPI_SUCCESS;
@@ -20,7 +19,8 @@ int osc_rmalock_error_code(rmalock_status_t status)
         return OMPI_ERR_RMA_FLAVOR;
     case RMALOCK_ERR_NO_MEM:
         return OMPI_ERR_OUT_OF_RESOURCE;
-    case RMALOCK_ERR_RANK: /* Open MPI has no code of its own for these, and passes classes through */
+    case RMALOCK_ERR_RANK: /* Open MPI has no code of its own for these, and passes classes through
+                            */
         return MPI_ERR_RANK;
     case RMALOCK_ERR_ARG:
         return MPI_ERR_ARG;
@@ -37,28 +37,24 @@ int osc_rmalock_error_code(rmalock_status_t status)
     return OMPI_ERROR;
 }
 
-static int comm_barrier(void *handle)
-{
-    struct ompi_communicator_t *comm = (struct ompi_communicator_t *) handle;
+static int comm_barrier(void* handle) {
+    struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
     return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
 }
 
-static int comm_allgather(void *handle, const void *mine, void *all, size_t bytes)
-{
-    struct ompi_communicator_t *comm = (struct ompi_communicator_t *) handle;
-    return comm->c_coll->coll_allgather(mine, (int) bytes, MPI_BYTE, all, (int) bytes, MPI_BYTE, comm,
+static int comm_allgather(void* handle, const void* mine, void* all, size_t bytes) {
+    struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
+    return comm->c_coll->coll_allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, comm,
                                         comm->c_coll->coll_allgather_module);
 }
 
-static int comm_broadcast(void *handle, void *data, size_t bytes, int root)
-{
-    struct ompi_communicator_t *comm = (struct ompi_communicator_t *) handle;
-    return comm->c_coll->coll_bcast(data, (int) bytes, MPI_BYTE, root, comm,
+static int comm_broadcast(void* handle, void* data, size_t bytes, int root) {
+    struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
+    return comm->c_coll->coll_bcast(data, (int)bytes, MPI_BYTE, root, comm,
                                     comm->c_coll->coll_bcast_module);
 }
 
-rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t *comm)
-{
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm) {
     return (rmalock_comm_t){
         .handle = comm,
         .rank = ompi_comm_rank(comm),
@@ -71,9 +67,8 @@ rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t *comm)
 
 /* ---- the window itself ----------------------------------------------------------------------- */
 
-static int win_free(struct ompi_win_t *win)
-{
-    osc_rmalock_module_t *module = (osc_rmalock_module_t *) win->w_osc_module;
+static int win_free(struct ompi_win_t* win) {
+    osc_rmalock_module_t* module = (osc_rmalock_module_t*)win->w_osc_module;
     const rmalock_status_t status = rmalock_window_free(module->window);
     if (RMALOCK_OK != status) {
         return osc_rmalock_error(status);
@@ -84,89 +79,75 @@ static int win_free(struct ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
-static int win_shared_query(struct ompi_win_t *win, int rank, size_t *size, int *disp_unit,
-                            void *baseptr)
-{
+static int win_shared_query(struct ompi_win_t* win, int rank, size_t* size, int* disp_unit,
+                            void* baseptr) {
     return osc_rmalock_error(rmalock_window_shared_query(osc_rmalock_window(win), rank, size,
-                                                         disp_unit, (void **) baseptr));
+                                                         disp_unit, (void**)baseptr));
 }
 
-static int win_attach(struct ompi_win_t *win, void *base, size_t size)
-{
+static int win_attach(struct ompi_win_t* win, void* base, size_t size) {
     return osc_rmalock_error(rmalock_window_attach(osc_rmalock_window(win), base, size));
 }
 
-static int win_detach(struct ompi_win_t *win, const void *base)
-{
+static int win_detach(struct ompi_win_t* win, const void* base) {
     return osc_rmalock_error(rmalock_window_detach(osc_rmalock_window(win), base));
 }
 
 /* ---- passive target -------------------------------------------------------------------------- */
 
-static int win_lock(int lock_type, int target, int assert, struct ompi_win_t *win)
-{
+static int win_lock(int lock_type, int target, int assert, struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_lock(osc_rmalock_window(win), MPI_LOCK_EXCLUSIVE == lock_type,
-                                          target, 0 != (assert & MPI_MODE_NOCHECK)));
+                                          target, 0 != (assert& MPI_MODE_NOCHECK)));
 }
 
-static int win_unlock(int target, struct ompi_win_t *win)
-{
+static int win_unlock(int target, struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_unlock(osc_rmalock_window(win), target));
 }
 
-static int win_lock_all(int assert, struct ompi_win_t *win)
-{
+static int win_lock_all(int assert, struct ompi_win_t* win) {
     return osc_rmalock_error(
-        rmalock_lock_all(osc_rmalock_window(win), 0 != (assert & MPI_MODE_NOCHECK)));
+        rmalock_lock_all(osc_rmalock_window(win), 0 != (assert& MPI_MODE_NOCHECK)));
 }
 
-static int win_unlock_all(struct ompi_win_t *win)
-{
+static int win_unlock_all(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_unlock_all(osc_rmalock_window(win)));
 }
 
-static int win_flush(int target, struct ompi_win_t *win)
-{
+static int win_flush(int target, struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH, target));
 }
 
-static int win_flush_local(int target, struct ompi_win_t *win)
-{
+static int win_flush_local(int target, struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_LOCAL, target));
 }
 
-static int win_flush_all(struct ompi_win_t *win)
-{
+static int win_flush_all(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_ALL, -1));
 }
 
-static int win_flush_local_all(struct ompi_win_t *win)
-{
+static int win_flush_local_all(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_LOCAL_ALL, -1));
 }
 
-static int win_sync(struct ompi_win_t *win)
-{
+static int win_sync(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_sync(osc_rmalock_window(win)));
 }
 
 /* ---- active target --------------------------------------------------------------------------- */
 
-static int win_fence(int assert, struct ompi_win_t *win)
-{
+static int win_fence(int assert, struct ompi_win_t* win) {
     return osc_rmalock_error(
-        rmalock_fence(osc_rmalock_window(win), 0 != (assert & MPI_MODE_NOSUCCEED)));
+        rmalock_fence(osc_rmalock_window(win), 0 != (assert& MPI_MODE_NOSUCCEED)));
 }
 
 /* The ranks of a group's processes in the window. */
-static int ranks_in_window(struct ompi_group_t *group, struct ompi_win_t *win, int **ranks)
-{
+static int ranks_in_window(struct ompi_group_t* group, struct ompi_win_t* win, int** ranks) {
     const int size = ompi_group_size(group);
-    int *theirs = (int *) calloc(2 * (size_t) (size + 1), sizeof(int));
+    int* theirs = (int*)calloc(2 * (size_t)(size + 1), sizeof(int));
     if (NULL == theirs) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    int *ours = theirs + size + 1;
+    int* ours = theirs + size + 1;
     for (int i = 0; i < size; ++i) {
         theirs[i] = i;
     }
@@ -185,41 +166,35 @@ static int ranks_in_window(struct ompi_group_t *group, struct ompi_win_t *win, i
     return rc;
 }
 
-static int with_group(rmalock_status_t (*call)(rmalock_window_t *, const int *, int, bool),
-                      struct ompi_group_t *group, int assert, struct ompi_win_t *win)
-{
-    int *ranks;
+static int with_group(rmalock_status_t (*call)(rmalock_window_t*, const int*, int, bool),
+                      struct ompi_group_t* group, int assert, struct ompi_win_t* win) {
+    int* ranks;
     int rc = ranks_in_window(group, win, &ranks);
     if (OMPI_SUCCESS == rc) {
         rc = osc_rmalock_error(call(osc_rmalock_window(win), ranks, ompi_group_size(group),
-                                    0 != (assert & MPI_MODE_NOCHECK)));
+                                    0 != (assert& MPI_MODE_NOCHECK)));
         free(ranks);
     }
     return rc;
 }
 
-static int win_start(struct ompi_group_t *group, int assert, struct ompi_win_t *win)
-{
+static int win_start(struct ompi_group_t* group, int assert, struct ompi_win_t* win) {
     return with_group(rmalock_start, group, assert, win);
 }
 
-static int win_post(struct ompi_group_t *group, int assert, struct ompi_win_t *win)
-{
+static int win_post(struct ompi_group_t* group, int assert, struct ompi_win_t* win) {
     return with_group(rmalock_post, group, assert, win);
 }
 
-static int win_complete(struct ompi_win_t *win)
-{
+static int win_complete(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_complete(osc_rmalock_window(win)));
 }
 
-static int win_wait(struct ompi_win_t *win)
-{
+static int win_wait(struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_wait(osc_rmalock_window(win)));
 }
 
-static int win_test(struct ompi_win_t *win, int *flag)
-{
+static int win_test(struct ompi_win_t* win, int* flag) {
     bool done = false;
     const int rc = osc_rmalock_error(rmalock_test(osc_rmalock_window(win), &done));
     *flag = done;

@@ -76,6 +76,12 @@ class DirectPassive {
 
     void release_shared(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - 1); }
 
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool exclusive) {
+        const Value v = fabric_.get({target, home_});
+        return exclusive ? v != 0 : owner(v) != 0;
+    }
+
   private:
     static constexpr unsigned kOwnerShift = 32;
 

@@ -27,6 +27,10 @@
 // the epoch began with that room waiting. All of them are inside, each takes 1 away when it leaves,
 // and nobody who comes later goes in before the room has been closed and opened again.
 //
+// What it does not do: let a process that holds locks past a closed door. A process that holds a
+// shared lock when it asks for its first exclusive one can wait here for a lock_all that waits for
+// an exclusive holder that waits for that shared lock.
+//
 // Overtaking: who waits is in the epoch after the running one, or in the one after that.
 //
 // Cost off node, the other room idle: enter 1 atomic = 1 round trip, leave the same. While rooms

@@ -3,7 +3,8 @@
 // Our own. Readers and writers are accounted for in one word as in Go's sync.RWMutex; writers queue
 // as in MCS locks (mcs_queue.hh); readers that have to wait form a list (push_list.hh); phases
 // alternate as in B. Brandenburg, J. Anderson: "Spin-Based Reader-Writer Synchronization for
-// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own.
+// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own,
+// but for readers that hold a lock elsewhere.
 //
 // Words at the target's home (all atomic use), one line:
 //
@@ -55,10 +56,12 @@
 // Why joining is sound: the drainer goes in only after it has taken its name out of RO and found
 // the count 0 in the same step. Who found the name there when it added itself is therefore counted
 // in what the drainer looks at. It has to be the drain of its own phase: if the phase has changed
-// since, the reader was admitted by that, is counted in r, and takes the 1 back. Why one has to
-// join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0 shared, x waits
-// for T0 exclusively. A program that runs with locks that prefer readers must not deadlock here; q
-// has to go past x. Only q's process knows, so it has to be told (`holds_others`).
+// since, the reader was admitted by that, is counted in r, and takes the 1 back.
+//
+// Why one has to join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0
+// shared, x waits for T0 exclusively. A program that runs with locks that prefer readers must not
+// deadlock here; q has to go past x. The lock cannot know, so it is told (`holds_others`). Such a
+// reader polls the home with back-off: on the list it could not leave when it has joined.
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
 // being in the queue; the first of the queue meets it in HW, whoever comes first.

@@ -25,6 +25,9 @@ class Registered final : public WindowLock {
     void release(Rank target, bool exclusive, Hold hold) override {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
     }
+    bool is_taken(Rank target, bool exclusive) override {
+        return lock_.is_taken(target, exclusive);
+    }
     void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
 

@@ -19,6 +19,8 @@ class WindowLock {
     /// `holding`: this process holds a lock already, of this or any other window (locks/all_gate.hh).
     virtual Hold acquire(Rank target, bool exclusive, bool holding) = 0;
     virtual void release(Rank target, bool exclusive, Hold hold) = 0;
+    /// For diagnosis: whether an acquire would have to wait now.
+    virtual bool is_taken(Rank target, bool exclusive) = 0;
     virtual void acquire_all() = 0;
     virtual void release_all() = 0;
 };

@@ -8,7 +8,7 @@
 //   D2  There is no shared mode: shared acquires queue like exclusive ones.
 //
 // Overtaking: at the root elements take turns in order; who is first of its element's queue waits
-// for one turn of each other element, a turn of level i being at most the product of T_L,i … T_L,N
+// for one turn of each other element. A turn of level i is at most the product of T_L,i to T_L,N
 // critical sections. Within an element, first come, first served.
 //
 // Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release

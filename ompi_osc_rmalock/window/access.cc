@@ -117,10 +117,14 @@ Status Window::transfer_plain(Direction direction, const char* call, Rank target
     const Status status = access(call, target, displacement, offset, end, place);
     if (status != RMALOCK_OK || bytes == 0)
         return status;
-    if (place.direct != nullptr) {
-        copy_mapped(direction, origin, place.direct + offset, bytes);
-        return RMALOCK_OK;
-    }
+    if (place.direct == nullptr)
+        return move_plain(direction, call, target, offset, origin, bytes, place);
+    copy_mapped(direction, origin, place.direct + offset, bytes);
+    return RMALOCK_OK;
+}
+
+Status Window::move_plain(Direction direction, const char* call, Rank target, std::ptrdiff_t offset,
+                          const void* origin, std::size_t bytes, const Place& place) const {
     return move(direction, call, target, plain_layout(origin, bytes),
                 plain_layout(reinterpret_cast<void*>(offset), bytes), place);
 }

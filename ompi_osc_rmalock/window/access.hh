@@ -6,7 +6,7 @@
 
 namespace rmalock::window {
 
-inline Status Window::check_epoch(const char* call, Rank target) {
+[[gnu::always_inline]] inline Status Window::check_epoch(const char* call, Rank target) {
     // Epochs that open every target; no other thread can close one while an RMA call is under way, so
     // the Guard would protect nothing.
     const Epoch epoch = epoch_.load(std::memory_order_relaxed);
@@ -17,7 +17,7 @@ inline Status Window::check_epoch(const char* call, Rank target) {
     return check_epoch_in_full(call, target);
 }
 
-inline bool Window::locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+[[gnu::always_inline]] inline bool Window::locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                            std::ptrdiff_t high, Place& place) const {
     const Part& part = this->part(target);
     std::ptrdiff_t offset, first, end;
@@ -35,7 +35,7 @@ inline bool Window::locate(Rank target, std::ptrdiff_t displacement, std::ptrdif
     return true;
 }
 
-inline Status Window::access(const char* call, Rank target, std::ptrdiff_t displacement,
+[[gnu::always_inline]] inline Status Window::access(const char* call, Rank target, std::ptrdiff_t displacement,
                              std::ptrdiff_t low, std::ptrdiff_t high, Place& place,
                              const rmalock_layout_t* side) {
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)

@@ -4,8 +4,19 @@
 
 namespace rmalock::window {
 
+bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
+    if (!check_nocheck_)
+        return true;
+    for (Rank target = first; target < end; ++target)
+        if (lock_->is_taken(target, exclusive))
+            fail(RMALOCK_ERR_SYNC, call, target,
+                 "MPI_MODE_NOCHECK was given, but another process holds a lock that conflicts");
+    return false;
+}
+
 Status Window::lock(bool exclusive, Rank target, bool nocheck) {
     static constexpr char kCall[] = "MPI_Win_lock";
+    nocheck = nocheck && trust_nocheck(kCall, exclusive, target, target + 1);
     {
         const Guard guard(*this);
         if (held_.find(target) != nullptr)
@@ -48,9 +59,11 @@ Status Window::unlock(Rank target) {
 }
 
 Status Window::lock_all(bool nocheck) {
+    static constexpr char kCall[] = "MPI_Win_lock_all";
+    nocheck = nocheck && trust_nocheck(kCall, false, 0, comm_.size);
     {
         const Guard guard(*this);
-        if (const Status status = advance(Event::lock_all, "MPI_Win_lock_all"); status != RMALOCK_OK)
+        if (const Status status = advance(Event::lock_all, kCall); status != RMALOCK_OK)
             return status;
         all_nocheck_ = nocheck;
     }

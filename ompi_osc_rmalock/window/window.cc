@@ -96,6 +96,7 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec) {
 
 Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
     : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm), threads_(host().threads),
+      check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       published_regions_(plan.published_regions(segment_.base())),
       fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),

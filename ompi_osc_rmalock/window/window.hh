@@ -128,10 +128,16 @@ class Window {
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                 const Place& place) const;
+    [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
+                                        std::ptrdiff_t offset, const void* origin,
+                                        std::size_t bytes, const Place& place) const;
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 
     const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
+    /// Debug parameter check_nocheck: reports when what the program promised to be free is not. Returns
+    /// whether the lock need not be taken.
+    bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
 
@@ -140,6 +146,7 @@ class Window {
     const rmalock_flavor_t flavor_;
     const rmalock_comm_t comm_;
     const bool threads_;
+    const bool check_nocheck_;
 
     Segment segment_;
     Part* const parts_; ///< in the segment, one per rank

@@ -3,6 +3,12 @@
 
 namespace rmalock::check {
 
+Case with_store_buffer(Case c) {
+    c.configuration += ", stores linger";
+    c.program.store_buffer = true;
+    return c;
+}
+
 const std::vector<Case>& all_cases() {
     static const std::vector<Case> cases = [] {
         std::vector<Case> all;

@@ -26,6 +26,9 @@ struct Case {
     bool mutant() const { return lock.find('/') != std::string::npos; }
 };
 
+/// The same case on processors with store buffers.
+Case with_store_buffer(Case c);
+
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 

@@ -43,6 +43,7 @@ void add_d_mcs(std::vector<Case>& cases) {
     add("3W", {writer(2), writer(2), writer(2)});
     add("4W", {writer(2), writer(2), writer(2), writer(2)});
     add("2W+1R", {writer(2), writer(2), reader(2)});
+    cases.push_back(with_store_buffer(cases.back()));
     // Two targets at once, taken in the same order by all.
     const Script both = {{Operation::acquire, Mode::exclusive, 0},
                          {Operation::acquire, Mode::exclusive, 1},

@@ -86,6 +86,7 @@ void add_gate(std::vector<Case>& cases) {
     cases.back().size = Size::deep;
     cases.push_back(gate<Rooms>("gate", "2X+2A, 6", {x, x1, a, a1}));
     cases.back().size = Size::deep;
+    cases.push_back(with_store_buffer(gate<Rooms>("gate", "2X+1A once", {x1, x1, a1})));
     const Script w = writer(2), w1 = writer(2, 1), r = reader(2), all = all_locker(2);
     cases.push_back(gate<Gated>("gate+direct_passive", "1W+1R+1A", {w, r, all}));
     cases.push_back(gate<Gated>("gate+direct_passive", "2W 2 targets+1A", {w, w1, all}));

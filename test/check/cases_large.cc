@@ -4,6 +4,7 @@
 #include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
 #include "locks/pfx.hh"
+#include "mutants/pfx.hh"
 #include "plain_setup.hh"
 #include "queue_setup.hh"
 #include "tree_setup.hh"
@@ -72,15 +73,21 @@ void add_large(std::vector<Case>& cases) {
     cases.push_back(
         random("rma_rw", "51W+205R N=4", on_tree<RmaRwLocal<>>(mixed(kMany), cluster())));
 
+    // The random search has to find something too.
+    Case broken = random("pfx/no_self_serve", "51W+205R",
+                         queueing<locks::Pfx, pfx_fault::NoSelfServe>(mixed(kMany), pfx_setup(8)));
+    broken.expected = Failure::deadlock;
+    cases.push_back(broken);
+
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
-    cases.push_back(bounded("pfx", "3W+2R",
-                            queueing<locks::Pfx, Sound>({w2, w2, w2, r2, r2}, pfx_setup(2)), 4));
-    cases.push_back(bounded("pfx", "2W+3R",
-                            queueing<locks::Pfx, Sound>({w2, w2, r2, r2, r2}, pfx_setup(2)), 4));
-    cases.push_back(bounded("rma_mcs", "8W N=3",
-                            on_tree<RmaMcsLocal<>>({w1, w1, w1, w1, w1, w1, w1, w1}, {{4, 2}}), 4));
-    cases.push_back(bounded("rma_rw", "3W+3R N=2",
-                            on_tree<RmaRwLocal<>>({w2, r2, w2, r2, w1, r1}, {{2}, 2}), 4));
+    cases.push_back(bounded("pfx", "3W+2R once",
+                            queueing<locks::Pfx, Sound>({w1, w1, w1, r1, r1}, pfx_setup(2)), 4));
+    cases.push_back(bounded("pfx", "2W+3R once",
+                            queueing<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_setup(2)), 4));
+    cases.push_back(bounded("rma_mcs", "6W N=3 once",
+                            on_tree<RmaMcsLocal<>>({w1, w1, w1, w1, w1, w1}, {{4, 2}}), 4));
+    cases.push_back(
+        bounded("rma_rw", "2W+3R N=2", on_tree<RmaRwLocal<>>({w2, r2, w2, r2, r2}, {{2}, 2}), 4));
 }
 
 } // namespace rmalock::check

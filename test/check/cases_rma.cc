@@ -55,6 +55,7 @@ void add_rma_mcs(std::vector<Case>& cases) {
     using Local = RmaMcsLocal<>;
     cases.push_back(on<Local>(name, "3W N=1", {w2, w2, w2}, flat));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
+    cases.push_back(with_store_buffer(cases.back()));
     cases.push_back(on<Local>(name, "4W N=2 once", {w1, w1, w1, w1}, nodes));
     cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
@@ -77,6 +78,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "1W+2R N=1", {w2, r2, r2}, flat));
     cases.push_back(one_reader(on<Local>(name, "2W+1R N=1 T_R=1", {w2, w2, r2}, held), held));
     cases.push_back(one_reader(on<Local>(name, "2W+1R N=2", {w2, w2, r2}, nodes), nodes));
+    cases.push_back(with_store_buffer(cases.back()));
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
@@ -102,6 +104,17 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.back().limits.look_past_deadlocks = true;
     cases.push_back(mutant<PrintedRmaRwLocal<safe_reset>>(
         "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, printed));
+    // Waiting readers take their count back: every window between two writers can be missed.
+    Machine alternating = flat;
+    alternating.t_w = 1;
+    cases.push_back(
+        one_reader(on<Local>(name, "2W+1R N=1 T_W=1", {w2, w2, r2}, alternating), alternating));
+    alternating.t_r = 10;
+    cases.push_back(one_reader(
+        mutant<PrintedRmaRwLocal<safe_reset>>("rma_rw/printed+safe_reset", Failure::bypass,
+                                              "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),
+        alternating));
+    cases.back().limits.look_past_deadlocks = true;
 }
 
 } // namespace rmalock::check

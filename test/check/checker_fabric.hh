@@ -61,7 +61,7 @@ class CheckerFabric {
     }
 
     void post(Verb verb, Word w, Value v, At at) {
-        if (w.rank == self_)
+        if (w.rank == self_ && !world_.lingers(verb))
             perform(verb, w, v, 0, at);
         else
             world_.post({self_, verb, w, v, at});

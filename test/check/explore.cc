@@ -241,12 +241,17 @@ class DepthFirst {
 
 /// Picks steps at random. Each execution draws how readily it switches between processes and how
 /// long it leaves posted verbs pending: bugs hide behind long runs of one process as well as short
-/// ones.
+/// ones. Every other execution has priorities instead of switching: the first process that can go
+/// on goes on, and now and then the one that runs becomes the last (S. Burckhardt et al., ASPLOS
+/// 2010). That finds what needs one process to be late by much.
 class Dice {
   public:
-    explicit Dice(std::uint64_t seed) : random_(seed) {
+    Dice(std::uint64_t seed, Rank ranks) : random_(seed), by_priority_(seed % 2 == 0) {
         switch_ = std::uniform_int_distribution<unsigned>(1, 100)(random_);
         deliver_ = std::uniform_int_distribution<unsigned>(1, 100)(random_);
+        for (Rank r = 0; r < ranks; ++r)
+            order_.push_back(r);
+        std::shuffle(order_.begin(), order_.end(), random_);
     }
 
     Choice pick(const std::vector<Choice>& choices) {
@@ -255,6 +260,8 @@ class Dice {
         const bool only_deliveries = deliveries == choices.begin();
         if (deliveries != choices.end() && (only_deliveries || percent() < deliver_))
             return any(deliveries, choices.end());
+        if (by_priority_)
+            return first(choices.begin(), deliveries);
         const auto again = std::find(choices.begin(), deliveries, last_);
         if (again != deliveries && percent() >= switch_)
             return last_;
@@ -265,14 +272,27 @@ class Dice {
     using Iterator = std::vector<Choice>::const_iterator;
 
     unsigned percent() { return std::uniform_int_distribution<unsigned>(0, 99)(random_); }
-    Choice any(Iterator first, Iterator last) {
-        return first[std::uniform_int_distribution<std::ptrdiff_t>(0, last - first - 1)(random_)];
+    Choice any(Iterator begin, Iterator end) {
+        return begin[std::uniform_int_distribution<std::ptrdiff_t>(0, end - begin - 1)(random_)];
+    }
+    Choice first(Iterator begin, Iterator end) {
+        for (auto rank = order_.begin();; ++rank) {
+            const Rank r = *rank;
+            const auto choice = std::find_if(begin, end, [r](Choice c) { return c.rank == r; });
+            if (choice == end)
+                continue;
+            if (percent() * 8 < switch_)
+                std::rotate(rank, rank + 1, order_.end());
+            return *choice;
+        }
     }
 
     std::mt19937_64 random_;
+    bool by_priority_;
     unsigned switch_ = 0;
     unsigned deliver_ = 0;
     Choice last_{-1, Choice::go};
+    std::vector<Rank> order_;
 };
 
 /// One execution of `world` to its end, steered by `pick`, which returns false to stop.
@@ -327,7 +347,7 @@ Outcome run_randomly(const Program& program, const Limits& limits) {
     Outcome outcome;
     for (std::uint64_t run = 0; run < limits.runs && clock.seconds() < limits.seconds; ++run) {
         World world(program);
-        Dice dice(limits.seed + run);
+        Dice dice(limits.seed + run, program.ranks);
         outcome.path.clear();
         run_once(world, limits, outcome, [&](const std::vector<Choice>& choices, Choice& choice) {
             choice = dice.pick(choices);

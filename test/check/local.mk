@@ -3,7 +3,8 @@ if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
 TESTS += test/check/check_small.sh
 endif
-EXTRA_DIST += test/check/check_small.sh test/check/README.md test/check/local.mk
+EXTRA_DIST += test/check/check_small.sh test/check/update_readme.sh test/check/README.md \
+	test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
     test/check/cases.cc \

@@ -4,6 +4,10 @@
 // noted; it takes effect when the search delivers it, which it may do at any later moment and in
 // any order with everything else that is pending. A posted verb to the caller's own rank acts at
 // once.
+//
+// Real processors are weaker in one point: a put to one's own rank is a store, and a load that
+// follows it may be made before others see it. With Program::store_buffer such a put is noted like
+// any other; its issuer sees it, and has to wait for it before its next read-modify-write or flush.
 #pragma once
 
 #include <cstdint>
@@ -89,6 +93,24 @@ class Memory {
     }
 
     const std::vector<Posted>& posted() const { return posted_; }
+
+    /// What `reader` reads: its own put, if one lingers, else what everybody reads.
+    Value read_by(Rank reader, Word w) const {
+        if (w.rank == reader)
+            for (const Posted& p : posted_)
+                if (p.issuer == reader && p.word == w)
+                    return p.value;
+        return read(w);
+    }
+
+    /// Lets an earlier put of the same process to its own word `w` take effect.
+    void settle(Rank rank, Word w) {
+        for (std::size_t i = 0; i < posted_.size(); ++i)
+            if (posted_[i].issuer == rank && posted_[i].word == w && w.rank == rank) {
+                deliver(i);
+                return;
+            }
+    }
 
     bool anything_posted(Rank issuer) const {
         for (const Posted& p : posted_)

@@ -53,7 +53,8 @@ void World::run_on(Rank rank) {
 bool World::flushed(Rank rank) const {
     const Request& request = process(rank).request;
     return request.everybody ? !memory_.anything_posted(rank)
-                             : !memory_.anything_posted(rank, request.word.rank);
+                             : !memory_.anything_posted(rank, request.word.rank) &&
+                                   !memory_.anything_posted(rank, rank);
 }
 
 bool World::can_go(Rank rank) const {
@@ -64,11 +65,11 @@ bool World::can_go(Rank rank) const {
     switch (request.verb) {
     case Verb::await:
     case Verb::await_for:
-        return request.holds(request.predicate, memory_.read(request.word));
+        return request.holds(request.predicate, memory_.read_by(rank, request.word));
     case Verb::flush:
         return false; // goes on together with the last delivery it waits for
     default:
-        return true;
+        return !is_read_modify_write(request.verb) || !memory_.anything_posted(rank, rank);
     }
 }
 
@@ -124,7 +125,7 @@ void World::step(Rank rank, bool give_up) {
     finish_leaving(rank);
     Process& p = process(rank);
     p.gave_up = give_up;
-    p.result = give_up ? 0 : take_effect(p.request);
+    p.result = give_up ? 0 : take_effect(rank, p.request);
     note_use(rank, p.request.verb, p.request.word);
     if (is_read_modify_write(p.request.verb) && p.wait.resource >= 0)
         p.wait.announced = true;
@@ -136,8 +137,8 @@ void World::step(Rank rank, bool give_up) {
     run_on(rank);
 }
 
-Value World::take_effect(const Request& request) {
-    const Value before = memory_.read(request.word);
+Value World::take_effect(Rank rank, const Request& request) {
+    const Value before = memory_.read_by(rank, request.word);
     switch (request.verb) {
     case Verb::fetch_add:
         memory_.write(request.word, before + request.operand);
@@ -215,6 +216,7 @@ void World::post(Posted posted) {
         perform(rank, end);
     }
     note_use(rank, posted.verb, posted.word);
+    memory_.settle(rank, posted.word);
     memory_.post(posted);
     if (story_ != nullptr)
         story_->push_back(fmt::format("{:>4} {} {} {:#x} posted at {}", rank,

@@ -28,6 +28,7 @@ struct Program {
     Rank resources = 1;      ///< what the ghosts know about: one per target, one for a gate
     Domain domain = Domain::cpu;
     bool watch_overtaking = true; ///< counts overtaking; costs states
+    bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     OvertakenBound bound{};
     std::function<void(World&, Rank)> process;
@@ -92,6 +93,7 @@ class World {
     void back_off(Rank rank, std::uint64_t where);
     bool gave_up(Rank rank) const { return process(rank).gave_up; }
     void post(Posted posted);
+    bool lingers(Verb verb) const { return program_.store_buffer && verb == Verb::put; }
     void flush(Rank rank, const Request& request);
     Domain ask_domain() {
         domain_asked_ = true;
@@ -139,7 +141,7 @@ class World {
     void run_on(Rank rank);
     void step(Rank rank, bool give_up);
     void deliver(Rank rank, unsigned number);
-    Value take_effect(const Request& request);
+    Value take_effect(Rank rank, const Request& request);
     void finish_leaving(Rank rank);
     void watch_overtaking(const Wait& entered);
     bool flushed(Rank rank) const;

@@ -4,12 +4,14 @@
 # rest of the build knows nothing of MPI.
 
 mpi_test_names = locks put_get datatypes accumulate atomics requests active flavors comms \
-	errors threads target_busy
+	errors threads spawn target_busy
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
-mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h
+mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
+	test/mpi/use_window.h
 
-EXTRA_DIST += test/mpi/run test/mpi/known_failures $(mpi_test_includes) \
+EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/README.md test/mpi/known_failures \
+	$(mpi_test_includes) \
 	$(mpi_test_names:%=test/mpi/%.c)
 
 check_DATA += $(mpi_test_binaries)
@@ -21,7 +23,7 @@ $(mpi_test_binaries): test/mpi/%: test/mpi/%.c $(mpi_test_includes)
 
 
 ## The random programs against the oracle; in C++, so with the other wrapper.
-test/mpi/oracle: test/mpi/oracle.cc $(mpi_test_includes)
+test/mpi/oracle: test/mpi/oracle.cc
 	@$(MKDIR_P) test/mpi
 	$(AM_V_CXX)$(MPICXX) $(CXX20_FLAGS) -O2 -g -Wall -Wextra -Wshadow -Werror -I$(srcdir)/test/mpi -o $@ $<
 

@@ -192,6 +192,50 @@ static void await_word(int from) {
     MPI_Recv(NULL, 0, MPI_INT, from, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/// Nothing changes under a lock_all.
+static void lock_all_and_watch(const struct window* w, int target) {
+    int64_t before = -1, after = -2;
+    OK(MPI_Win_lock_all(0, w->win));
+    get_word(w, target, 0, &before);
+    OK(MPI_Win_flush(target, w->win));
+    compute_for(3e-4);
+    sched_yield();
+    get_word(w, target, 0, &after);
+    OK(MPI_Win_flush(target, w->win));
+    CHECK_EQ(before, after);
+    check_pair(w, target);
+    OK(MPI_Win_unlock_all(w->win));
+}
+
+/// Rank 0 holds a target exclusively, rank 1 (and 3) wait for it; then rank 2 asks for the first
+/// lock_all of the window's life. Who came before it must still exclude it, and it them.
+static void first_lock_all_behind_waiting_exclusives(void) {
+    for (int round = 0; round < 30; ++round) {
+        struct window w;
+        if (!open_words(&w, 2))
+            return;
+        const int target = round % T.ranks;
+        if (T.rank == 0) {
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+            MPI_Barrier(MPI_COMM_WORLD);
+            compute_for(1e-3); // lets the others come to their waits; right at any speed
+            increment_pair(&w, target);
+            OK(MPI_Win_unlock(target, w.win));
+        } else {
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (T.rank == 2) {
+                compute_for(3e-4);
+                lock_all_and_watch(&w, target);
+            } else {
+                OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+                increment_pair(&w, target);
+                OK(MPI_Win_unlock(target, w.win));
+            }
+        }
+        window_close(&w);
+    }
+}
+
 /// Rank 0 holds target 1 exclusively and waits for 2, which rank 1 holds shared. Rank 2's lock_all
 /// waits for rank 0. Now rank 1 asks for 3, which is free: if it had to queue behind the lock_all,
 /// none of the three would move again.
@@ -611,6 +655,10 @@ static const struct test_case cases[] = {
     {.name = "first_lock_all_meets_exclusives",
      .run = first_lock_all_meets_exclusives,
      .each = IN_ANY},
+    {.name = "first_lock_all_behind_waiting_exclusives",
+     .run = first_lock_all_behind_waiting_exclusives,
+     .each = IN_ANY,
+     .min_ranks = 3},
     {.name = "holder_does_not_queue_behind_lock_all",
      .run = holder_does_not_queue_behind_lock_all,
      .each = IN_ANY,

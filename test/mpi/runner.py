@@ -67,14 +67,22 @@ def stop(process):
 
 
 class Report:
-    """Prints one line per result and counts. Failures known of Open MPI's components are neither."""
+    """Prints one line per result and counts. Failures known of Open MPI's components are neither.
 
-    def __init__(self):
+    With `cases` the cases of a program are counted, as far as it said how many there were.
+    """
+
+    def __init__(self, cases=False):
         self.passed = self.failed = 0
+        self.cases = cases
 
     def line(self, verdict, what, component, ranks, text):
-        self.passed += verdict == "PASS"
-        self.failed += verdict == "FAIL"
+        passed, failed = int(verdict == "PASS"), int(verdict == "FAIL")
+        said = re.match(r"(\d+) passed, (\d+) failed", text) if self.cases else None
+        if said and passed + failed:
+            passed, failed = int(said[1]), max(failed, int(said[2]))
+        self.passed += passed
+        self.failed += failed
         print(f"{verdict:<5} {what} {component} {ranks} ranks: {text}", flush=True)
 
     def total(self):

@@ -89,7 +89,7 @@ TEST_F(Params, WindowKeysAreListed) {
     rmalock_params_each_window_key(
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
-    EXPECT_EQ(keys, (std::set<std::string>{"enable", "lock"}));
+    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock"}));
 }
 
 } // namespace

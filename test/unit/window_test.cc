@@ -18,14 +18,10 @@
 
 namespace {
 
-std::vector<std::string> reports;
-
-void keep_report(int, const char* message) { reports.emplace_back(message); }
-
 /// A communicator of processes that fork has made, over shared memory.
 struct Team {
     static constexpr std::size_t kRoom = 8192;
-    std::atomic<int> arrived{0}, round{0};
+    std::atomic<int> arrived{0}, round{0}, reported{0};
     int size = 1;
     std::byte room[8][kRoom];
 };
@@ -34,6 +30,15 @@ struct Member {
     Team* team;
     int rank;
 };
+
+std::vector<std::string> reports;
+Team* the_team = nullptr; ///< of a process that is to tell the others what it reports
+
+void keep_report(int, const char* message) {
+    reports.emplace_back(message);
+    if (the_team != nullptr)
+        ++the_team->reported;
+}
 
 int barrier(void* handle) {
     Team& team = *static_cast<Member*>(handle)->team;
@@ -190,6 +195,36 @@ TEST_F(OneRank, NocheckTakesNothing) {
     EXPECT_EQ(rmalock_unlock(window, 0), RMALOCK_OK);
     ASSERT_EQ(rmalock_lock(window, true, 0, false), RMALOCK_OK);
     EXPECT_EQ(rmalock_unlock(window, 0), RMALOCK_OK);
+}
+
+TEST(Processes, ADebugParameterChecksNocheck) {
+    in_processes(2, [](Member& member) {
+        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+        spec.params.check_nocheck = true;
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+            return false;
+        bool good = true;
+        if (member.rank == 0) {
+            good &= rmalock_lock(window, true, 1, false) == RMALOCK_OK;
+            barrier(&member);
+            while (member.team->reported == 0)
+                sched_yield(); // rank 1 reports first, and then waits for this lock
+            good &= rmalock_unlock(window, 1) == RMALOCK_OK;
+        } else {
+            the_team = member.team;
+            barrier(&member);
+            good &= rmalock_lock(window, false, 1, true) == RMALOCK_OK;
+            good &= reports.size() == 1 &&
+                    reports[0] == "window 'test', rank 1, MPI_Win_lock to rank 1: MPI_MODE_NOCHECK "
+                                  "was given, but another process holds a lock that conflicts";
+            good &= rmalock_unlock(window, 1) == RMALOCK_OK;
+            good &= rmalock_lock_all(window, true) == RMALOCK_OK && reports.size() == 1;
+            good &= rmalock_unlock_all(window) == RMALOCK_OK;
+        }
+        return rmalock_window_free(window) == RMALOCK_OK && good;
+    });
 }
 
 TEST(Creation, AFolderThatIsNotThereIsNoMemory) {
