@@ -50,7 +50,10 @@ class Tree:
 
 
 def tracked():
-    listed = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True)
+    try:
+        listed = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True)
+    except FileNotFoundError:  # a machine without git
+        return []
     return listed.stdout.split() if listed.returncode == 0 else []
 
 
