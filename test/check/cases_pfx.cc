@@ -12,6 +12,7 @@ template <class Fault = Sound>
 Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2) {
     QueueSetup<locks::PfxLimits> setup;
     setup.limits.t_w = t_w;
+    setup.nodes = 2;
     Case c;
     c.lock = std::move(name);
     c.configuration = configuration;
@@ -71,6 +72,11 @@ void add_pfx(std::vector<Case>& cases) {
     }
     for (const char* configuration : {"2W+1R", "1W+2R"})
         cases.push_back(with_store_buffer(pfx("pfx", configuration, cast_of(configuration))));
+
+    // Two targets at once, taken in the same order by all.
+    const std::vector<Operation> both = {exclusive(0), exclusive(1), done(0), done(1)};
+    add("3W 2 targets", {both, both, both});
+    add("2W+1R 2 targets", {both, both, {shared(0), shared(1), done(0), done(1)}});
 
     // Readers that hold something elsewhere and go past waiting writers.
     add("1W+2J", {writer(2), joiner(2), joiner(2)});
