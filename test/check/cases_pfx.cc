@@ -63,10 +63,10 @@ void add_pfx(std::vector<Case>& cases) {
     add("1W+2R", {writer(2), reader(2), reader(2)});
     add("3W", {writer(2), writer(2), writer(2)});
     add("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
-    add("3W+1R", {writer(2), writer(2), writer(2), reader(2)}, Size::deep);
+    add("3W+1R once", {writer(1), writer(1), writer(1), reader(1)});
     one_reader();
     // Too large to count overtaking as well.
-    for (const char* configuration : {"2W+2R", "1W+3R", "4W"}) {
+    for (const char* configuration : {"2W+2R", "1W+3R", "4W", "3W+1R"}) {
         add(configuration, cast_of(configuration), Size::deep);
         cases.back().program.watch_overtaking = false;
     }
@@ -83,6 +83,7 @@ void add_pfx(std::vector<Case>& cases) {
     add("2W+1J", {writer(2), writer(2), joiner(2)});
     add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
     add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
+    cases.back().program.watch_overtaking = false;
     const std::vector<Script> hold_and_wait = {{shared(0), exclusive(1), done(1), done(0)},
                                                {shared(1), shared(0), done(0), done(1)},
                                                {exclusive(0), done(0)}};
