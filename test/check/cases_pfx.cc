@@ -12,6 +12,7 @@ template <class Fault = Sound>
 Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2) {
     QueueSetup<locks::PfxLimits> setup;
     setup.limits.t_w = t_w;
+    setup.nodes = 2;
     Case c;
     c.lock = std::move(name);
     c.configuration = configuration;
@@ -62,21 +63,27 @@ void add_pfx(std::vector<Case>& cases) {
     add("1W+2R", {writer(2), reader(2), reader(2)});
     add("3W", {writer(2), writer(2), writer(2)});
     add("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
-    add("3W+1R", {writer(2), writer(2), writer(2), reader(2)}, Size::deep);
+    add("3W+1R once", {writer(1), writer(1), writer(1), reader(1)});
     one_reader();
     // Too large to count overtaking as well.
-    for (const char* configuration : {"2W+2R", "1W+3R", "4W"}) {
+    for (const char* configuration : {"2W+2R", "1W+3R", "4W", "3W+1R"}) {
         add(configuration, cast_of(configuration), Size::deep);
         cases.back().program.watch_overtaking = false;
     }
     for (const char* configuration : {"2W+1R", "1W+2R"})
         cases.push_back(with_store_buffer(pfx("pfx", configuration, cast_of(configuration))));
 
+    // Two targets at once, taken in the same order by all.
+    const std::vector<Operation> both = {exclusive(0), exclusive(1), done(0), done(1)};
+    add("3W 2 targets", {both, both, both});
+    add("2W+1R 2 targets", {both, both, {shared(0), shared(1), done(0), done(1)}});
+
     // Readers that hold something elsewhere and go past waiting writers.
     add("1W+2J", {writer(2), joiner(2), joiner(2)});
     add("2W+1J", {writer(2), writer(2), joiner(2)});
     add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
     add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
+    cases.back().program.watch_overtaking = false;
     const std::vector<Script> hold_and_wait = {{shared(0), exclusive(1), done(1), done(0)},
                                                {shared(1), shared(0), done(0), done(1)},
                                                {exclusive(0), done(0)}};

@@ -324,7 +324,9 @@ void run_once(World& world, const Limits& limits, Outcome& outcome, Pick&& pick)
 Outcome explore(const Program& program, const Limits& limits) {
     DepthFirst search(program, limits);
     Outcome outcome = search.run();
-    if (!outcome.complete || !outcome.retries || limits.look_past_deadlocks)
+    // With a bound on preemptions the end may be out of reach for that reason alone.
+    const bool partial = limits.look_past_deadlocks || limits.preemptions >= 0;
+    if (!outcome.complete || !outcome.retries || partial)
         return outcome;
     StateGraph graph;
     search.record(&graph);

@@ -74,13 +74,16 @@ std::string overtaken(const Case& c, const Outcome& outcome) {
                        outcome.most_overtaken[1] + outcome.most_overtaken[3]);
 }
 
-void print_story(const Case& c, const std::vector<Choice>& path) {
+/// `found` is what the search said; a replay sees no more than its own execution.
+void print_story(const Case& c, const std::vector<Choice>& path, const Violation& found = {}) {
     Story story;
     const Outcome outcome = replay(c.program, path, story);
     constexpr std::size_t kLines = 300; // the end is what matters
     for (std::size_t i = story.size() - std::min(story.size(), kLines); i < story.size(); ++i)
         fmt::print("    {}\n", story[i]);
-    fmt::print("  {}: {}\n", name_of(outcome.violation.failure), outcome.violation.text);
+    const bool seen = outcome.violation.failure != Failure::none;
+    const Violation& violation = seen ? outcome.violation : found;
+    fmt::print("  {}: {}\n", name_of(violation.failure), violation.text);
 }
 
 bool run_case(const Case& c, const Options& options) {
@@ -95,7 +98,7 @@ bool run_case(const Case& c, const Options& options) {
     const bool good = as_expected(c, outcome);
     const bool explain = !good || (!options.run.empty() && c.expected != Failure::none);
     if (explain && outcome.violation.failure != Failure::none) {
-        print_story(c, outcome.path);
+        print_story(c, outcome.path, outcome.violation);
         fmt::print("  again: rmalock_check --run '{}' --replay {}\n", c.name(),
                    to_text(outcome.path));
     }
