@@ -84,8 +84,9 @@ void add_gate(std::vector<Case>& cases) {
     cases.push_back(gate<Rooms>("gate", "1X+2A", {x, a, a}));
     cases.push_back(gate<Rooms>("gate", "2X+2A once", {x1, x1, a1, a1}));
     cases.back().size = Size::deep;
-    cases.push_back(gate<Rooms>("gate", "2X+2A, 3+3", {x, x1, a, a1}));
+    cases.push_back(gate<Rooms>("gate", "2X+2A", {x, x, a, a}));
     cases.back().program.watch_overtaking = false;
+    cases.back().limits.preemptions = 4;
     cases.back().size = Size::deep;
     cases.push_back(with_store_buffer(gate<Rooms>("gate", "2X+1A once", {x1, x1, a1})));
     const Script w = writer(2), w1 = writer(2, 1), r = reader(2), all = all_locker(2);

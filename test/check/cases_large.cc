@@ -85,8 +85,6 @@ void add_large(std::vector<Case>& cases) {
     cases.push_back(bounded("pfx", "2W+3R once",
                             queueing<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_setup(2)), 4));
     cases.push_back(
-        bounded("rma_mcs", "5W N=3", on_tree<RmaMcsLocal<>>({w2, w1, w2, w1, w1}, {{4, 2}}), 4));
-    cases.push_back(
         bounded("rma_rw", "2W+3R N=2", on_tree<RmaRwLocal<>>({w2, r2, w2, r2, r2}, {{2}, 2}), 4));
 }
 

@@ -84,6 +84,7 @@ void add_pfx(std::vector<Case>& cases) {
     add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
     add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
     cases.back().program.watch_overtaking = false;
+    cases.back().limits.preemptions = 4;
     const std::vector<Script> hold_and_wait = {{shared(0), exclusive(1), done(1), done(0)},
                                                {shared(1), shared(0), done(0), done(1)},
                                                {exclusive(0), done(0)}};
