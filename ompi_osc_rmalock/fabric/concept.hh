@@ -18,7 +18,8 @@
 //   the caller's next flush of that home; it happens even if the caller never calls a verb again.
 //   Until that flush there is NO order between a posted verb and any other verb of the same caller,
 //   not even on the same word: two puts may land swapped, and a get may miss one's own put.
-//   The one exception: a posted verb on a word of one's *own* rank has happened on return.
+//   The one exception: a posted verb on a word of one's *own* rank has happened before the caller's
+//   next read-modify-write, or flush, takes effect.
 //   A posted verb is a release: what the caller had completed before the call (fetching verbs,
 //   posted verbs already flushed, data already flushed) is visible to whoever observes its effect.
 //   The operand is copied at the call; no caller's variable has to outlive it.
@@ -36,6 +37,8 @@
 //   On a word whose home is on the caller's node a wait reads memory only. On any other word each
 //   poll is a round trip with bounded back-off; a scalable algorithm does not do that.
 //   backoff(attempt) lets a bounded time pass that grows with attempt, for retry loops that contend.
+//   Call it only where the attempt has left nothing behind but what the operation's first verb gave:
+//   the checker takes all retries of an operation for one state.
 //   All three run the communication progress of the process, so that a holder who waits for a
 //   message of ours gets it. Waiting exists nowhere else: algorithms contain no loops that poll.
 //

@@ -20,8 +20,8 @@ struct Hold {
 };
 
 /// A reader-writer lock per target. Any number of targets may be held and awaited at once; one
-/// process acquires one target at most once at a time. A release does not wait for anybody, and
-/// makes visible what the holder completed before.
+/// process acquires one target at most once at a time. A release makes visible what the holder completed
+/// before; it waits for nobody's critical section, at most for a successor to show itself.
 template <class L>
 concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
     { L::kName } -> std::convertible_to<const char*>;
