@@ -1,7 +1,10 @@
-// The gate of a window's locks (lock_all beside exclusives), in front of direct-passive.
+// The gate of a window's locks (lock_all beside exclusives), in front of the locks the plugin
+// offers.
 #include "cases.hh"
 #include "locks/all_gate.hh"
 #include "locks/direct_passive.hh"
+#include "locks/pfx.hh"
+#include "locks/pool.hh"
 #include "mutants/all_gate.hh"
 #include "plain_setup.hh"
 
@@ -9,21 +12,33 @@ namespace rmalock::check {
 
 namespace {
 
+/// The words of a rank: the lock's home record, the gate's word, and a pool if the lock queues.
+template <class Lock>
+struct Layout {
+    static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
+    static constexpr Slot kGate = Lock::kHomeSlots;
+    static constexpr Slot kPool = 2 * locks::Pool::kNodeSlots;
+    static constexpr unsigned kNodes = kQueues ? 2 : 0;
+    static constexpr Slot kSlots = kQueues ? kPool + locks::Pool::slots(kNodes) : kGate + 1;
+};
+
 /// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
-template <class Fault, bool kRule>
+template <template <class> class Algorithm, class Fault, bool kRule>
 class Window {
     using F = BrokenFabric<Fault>;
+    using Lock = Algorithm<F>;
+    using Words = Layout<Lock>;
 
   public:
     Window(CheckerFabric& real, const NoSetup&)
-        : fabric_(real), lock_(fabric_, 0), gate_(fabric_, lock_, all_gate_fault::kG), lock(*this) {
-    }
+        : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make()),
+          gate_(fabric_, lock_, Words::kGate), lock(*this) {}
 
     class Calls {
       public:
         explicit Calls(Window& window) : w_(window) {}
         locks::Hold acquire_shared(Rank target) {
-            const locks::Hold hold = w_.lock_.acquire_shared(target);
+            const locks::Hold hold = locks::acquire_shared(w_.lock_, target, kRule && w_.held_ > 0);
             ++w_.held_;
             return hold;
         }
@@ -51,23 +66,33 @@ class Window {
     };
 
   private:
+    Lock make() {
+        if constexpr (Words::kQueues)
+            return Lock(fabric_, 0, pool_, {.t_w = 2});
+        else
+            return Lock(fabric_, 0);
+    }
+
     F fabric_;
-    locks::DirectPassive<F> lock_;
-    locks::AllGate<F, locks::DirectPassive<F>> gate_;
+    locks::Pool pool_;
+    Lock lock_;
+    locks::AllGate<F, Lock> gate_;
     std::uint64_t held_ = 0;
 
   public:
     Calls lock;
 };
 
-template <class Fault = Sound, bool kRule = true>
+template <class Fault = Sound, bool kRule = true,
+          template <class> class Algorithm = locks::DirectPassive>
 Case gate(const char* name, const char* configuration, std::vector<Script> scripts,
           Failure expected = Failure::none) {
-    constexpr Slot kSlots = 2;
+    constexpr Slot kSlots = Layout<Algorithm<BrokenFabric<Fault>>>::kSlots;
     Case c;
     c.lock = name;
     c.configuration = configuration;
-    c.program = make_program<Window<Fault, kRule>>(Cast{std::move(scripts), 1, kSlots}, NoSetup{});
+    c.program = make_program<Window<Algorithm, Fault, kRule>>(Cast{std::move(scripts), 1, kSlots},
+                                                              NoSetup{});
     c.expected = expected;
     return c;
 }
@@ -103,6 +128,14 @@ void add_all_gate(std::vector<Case>& cases) {
         gate("all_gate", "2W+2A once", {writer(1), writer(1), all_locker(1), all_locker(1)}));
     cases.back().size = Size::deep;
     cases.push_back(gate("all_gate", "hold-and-wait", hold_and_wait(2)));
+
+    const auto pfx = [&](const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(gate<Sound, true, locks::Pfx>("all_gate+pfx", configuration, scripts));
+    };
+    pfx("1W+1A", {w, all_locker(3)});
+    pfx("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
+    pfx("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
+    pfx("hold-and-wait", hold_and_wait(1));
 
     using namespace all_gate_fault;
     cases.push_back(gate<NoSecondLook>("all_gate/no_second_look", "1W+1A", {w, all_locker(3)},
