@@ -194,14 +194,18 @@ static bool needs_peer_memory(int flavor) {
     return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
 }
 
-static vote_t agree(struct ompi_communicator_t* comm, vote_t mine) {
-    int in = (int)mine, out = VOTE_DECLINE;
+/* The least of all processes' votes, and of their priorities: both may differ, by info or
+ * environment, and the components would be mixed up if a process went by its own. */
+static vote_t agree(struct ompi_communicator_t* comm, vote_t mine, int* priority) {
+    const int in[2] = {(int)mine, *priority};
+    int out[2] = {VOTE_DECLINE, 0};
     if (1 == ompi_comm_size(comm)) {
         return mine;
     }
-    const int rc = comm->c_coll->coll_allreduce(&in, &out, 1, MPI_INT, MPI_MIN, comm,
+    const int rc = comm->c_coll->coll_allreduce(in, out, 2, MPI_INT, MPI_MIN, comm,
                                                 comm->c_coll->coll_allreduce_module);
-    return OMPI_SUCCESS == rc ? (vote_t)out : VOTE_DECLINE;
+    *priority = out[1];
+    return OMPI_SUCCESS == rc ? (vote_t)out[0] : VOTE_DECLINE;
 }
 
 static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
@@ -219,7 +223,8 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
         return -1;
     }
     const vote_t mine = vote(comm, info, peers_reachable, why, sizeof why);
-    const vote_t all = agree(comm, mine);
+    int priority = mca_osc_rmalock_component.params.priority;
+    const vote_t all = agree(comm, mine, &priority);
     if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {
         char text[384];
         snprintf(text, sizeof text, "window of MPI_Win_%s on %d ranks, rank %d: %s: %s",
@@ -232,7 +237,7 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
         }
     }
     /* A refusal is carried out in select. */
-    return VOTE_DECLINE == all ? -1 : mca_osc_rmalock_component.params.priority;
+    return VOTE_DECLINE == all ? -1 : priority;
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
@@ -263,8 +268,8 @@ static bool oversubscribed(void) {
 /* Shows through MPI_Win_get_info what was chosen. */
 static void show_choices(struct ompi_win_t* win, struct opal_info_t* info,
                          const rmalock_window_t* window) {
-    // What holds though nobody has asked for it: accumulates are always ordered, and their operations
-    // may always differ.
+    // What holds though nobody has asked for it: accumulates are always ordered, and their
+    // operations may always differ.
     static const char* const standard[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
                                               {"accumulate_ops", "same_op_no_op"}};
     char value[OSC_RMALOCK_INFO_SIZE];
@@ -284,7 +289,8 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
     const bool good = window_params(info, &params, values, why, sizeof why);
-    if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE)) {
+    int unused = 0;
+    if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE, &unused)) {
         return OMPI_ERR_BAD_PARAM;
     }
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);

@@ -23,7 +23,24 @@ class Plan {
     struct Share {
         std::uint64_t address, size;
         std::int32_t disp_unit, pid;
+        // What may differ between processes, and must not in one window (jobs that were spawned later
+        // see other numbers of ranks; an info value is each process's own).
+        std::int32_t t_w;
+        bool oversubscribed, noncontiguous;
+        char lock[24];
     };
+    static Share share_of(const rmalock_spec_t& spec) {
+        Share mine{};
+        mine.address = reinterpret_cast<std::uint64_t>(spec.base);
+        mine.size = spec.size;
+        mine.disp_unit = spec.disp_unit;
+        mine.pid = getpid();
+        mine.t_w = spec.params.t_w;
+        mine.oversubscribed = spec.oversubscribed;
+        mine.noncontiguous = spec.noncontiguous;
+        std::snprintf(mine.lock, sizeof mine.lock, "%s", spec.params.lock);
+        return mine;
+    }
 
     Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
         : rank_(spec.comm.rank), shares_(std::move(shares)), offsets_(shares_.size()) {
@@ -36,13 +53,21 @@ class Plan {
         mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
         // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
         // 12.2.3) unless the program said that they need not.
-        const bool packed = spec.flavor == RMALOCK_FLAVOR_SHARED && !spec.noncontiguous;
+        const bool packed = spec.flavor == RMALOCK_FLAVOR_SHARED && !shares_[0].noncontiguous;
         std::size_t at = memory_;
         for (std::size_t r = 0; mapped_ && r < ranks; ++r) {
             offsets_[r] = at;
             at += packed ? shares_[r].size : whole_pages(shares_[r].size);
         }
         bytes_ = whole_pages(std::max(at, memory_));
+    }
+
+    /// The parameters of all: rank 0's; and oversubscribed if any process finds its node to be.
+    const char* lock() const { return shares_[0].lock; }
+    locks::Thresholds thresholds() const { return {.t_w = static_cast<locks::Value>(shares_[0].t_w)}; }
+    bool oversubscribed() const {
+        return std::any_of(shares_.begin(), shares_.end(),
+                           [](const Share& share) { return share.oversubscribed; });
     }
 
     std::size_t bytes() const { return bytes_; }
@@ -85,11 +110,11 @@ class Plan {
 
 namespace {
 
-fabric::Waiter waiter_for(const rmalock_spec_t& spec) {
+fabric::Waiter waiter_for(const rmalock_spec_t& spec, bool oversubscribed) {
     const std::string_view yield = spec.params.yield;
     return {.progress = host().progress,
             .spins = static_cast<unsigned>(spec.params.spin),
-            .yield = yield == "always" || (yield == "auto" && spec.oversubscribed)};
+            .yield = yield == "always" || (yield == "auto" && oversubscribed)};
 }
 
 } // namespace
@@ -99,9 +124,10 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
       check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       published_regions_(plan.published_regions(segment_.base())),
-      fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec)),
-      choice_(locks::choose(spec.params.lock, {.ranks = spec.comm.size, .oversubscribed = spec.oversubscribed})),
-      lock_(locks::make(choice_, fabric_, {.t_w = static_cast<locks::Value>(spec.params.t_w)})),
+      fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec, plan.oversubscribed())),
+      choice_(locks::choose(
+          plan.lock(), {.ranks = spec.comm.size, .oversubscribed = plan.oversubscribed()})),
+      lock_(locks::make(choice_, fabric_, plan.thresholds())),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     parts_[rank()] = plan.my_part();
     if (published_regions_ != nullptr)
@@ -110,8 +136,7 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
     const rmalock_comm_t& comm = spec.comm;
-    const Plan::Share mine{reinterpret_cast<std::uint64_t>(spec.base), spec.size, spec.disp_unit,
-                           getpid()};
+    const Plan::Share mine = Plan::share_of(spec);
     std::vector<Plan::Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
