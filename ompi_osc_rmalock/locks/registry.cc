@@ -101,7 +101,7 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     if (traits.ranks == 1)
         return {word, "one process: nobody contends"};
     // A queue hands the lock to the next in line, who may not be running for a time slice: measured, 4
-    // ranks on 2 cores get it 30 to 200 times less often than by barging.
+    // ranks on 2 cores get it 20 to 200 times less often than by barging.
     if (traits.oversubscribed)
         return {word, "more ranks than cores: whoever runs may take a free lock"};
     return {queue, "one node: nobody starves, waiters spin on words of their own"};

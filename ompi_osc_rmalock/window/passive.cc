@@ -21,11 +21,13 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
         const Guard guard(*this);
         if (held_.find(target) != nullptr)
             return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has locked it already");
-        if (const Status status = advance(Event::lock, kCall, target); status != RMALOCK_OK)
-            return status;
         // From here on a second lock of the same target is an error, even by another thread while
-        // this one still waits.
+        // this one still waits. First, because it may find no memory, and must then leave no epoch.
         held_.insert({.target = target, .exclusive = exclusive, .nocheck = nocheck, .hold = {}});
+        if (const Status status = advance(Event::lock, kCall, target); status != RMALOCK_OK) {
+            held_.erase(target);
+            return status;
+        }
     }
     locks::Hold hold;
     if (!nocheck)
