@@ -4,13 +4,13 @@
 #include <memory>
 #include <string_view>
 
-#include "fabric/cpu.hh"
+#include "fabric/hybrid.hh"
 #include "locks/lock.hh"
 
 namespace rmalock::locks {
 
 /// The fabric of the plugin's windows.
-using WindowFabric = fabric::CpuFabric;
+using WindowFabric = fabric::HybridFabric;
 
 /// The lock of one window, all targets.
 class WindowLock {
