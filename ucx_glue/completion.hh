@@ -8,8 +8,9 @@ namespace rmalock::ucx {
 
 /// Counts the parts of an operation that are still under way; it outlives them all.
 ///
-/// done() becomes true when the origin's buffers are the caller's again (put) or hold the data (get), in
-/// whichever thread runs Worker::progress; what that thread did before is then visible to the caller.
+/// done() becomes true when the origin's buffers are the caller's again (put) or hold the data
+/// (get), in whichever thread runs Worker::progress; what that thread did before is then visible to
+/// the caller.
 class Completion {
   public:
     void expect(std::uint32_t parts = 1) { open_.fetch_add(parts, std::memory_order_relaxed); }

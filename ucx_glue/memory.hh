@@ -29,7 +29,8 @@ class Registration {
     ucp_mem* memory_ = nullptr;
 };
 
-/// A key of another process's memory, unpacked for the endpoint to it. RAII; movable. The peer outlives it.
+/// A key of another process's memory, unpacked for the endpoint to it. RAII; movable. The peer
+/// outlives it.
 class RemoteKey {
   public:
     RemoteKey() = default;
