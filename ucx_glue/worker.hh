@@ -168,8 +168,7 @@ class Worker {
     void flush_local(const fabric::Waiter& waiter, Peer& peer);
     void flush_local_all(const fabric::Waiter& waiter);
 
-    // ---- active messages
-    // -------------------------------------------------------------------------
+    // ---- active messages ------------------------------------------------------------------------
     /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent.
     /// At most most_message_bytes() in total. While kMostMessages are under way, send() waits for
     /// one to leave; send_locked never waits.

@@ -1,0 +1,139 @@
+#include "ucx_glue/progress_thread.hh"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace rmalock::ucx {
+
+namespace {
+
+constexpr long kFirstNap = 100'000; ///< nanoseconds
+constexpr long kLongestNap = 1'000'000;
+/// Turns in a row that find nothing before the thread naps between them. One or two are usual:
+/// arming may have to swallow an old event first. More mean that another thread does the work (an
+/// MPI call of the application that runs progress), or that UCX has something to send and nowhere
+/// to put it, for which it refuses to be armed.
+constexpr unsigned kFruitlessTurns = 3;
+
+[[noreturn]] void raise_errno(const char* tried) {
+    throw Error(std::string("progress thread: ") + tried + ": " + std::strerror(errno));
+}
+
+/// Blocks all signals while a thread is created, which inherits that: the application's handlers
+/// run in the application's threads.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+/// Asks for any other core that the process may use than the one the caller is on. A wish: where it
+/// is refused, or there is one core only, the thread shares.
+void move_off_this_core(pthread_t thread) {
+    cpu_set_t allowed;
+    const int here = sched_getcpu();
+    if (here < 0 || pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 ||
+        CPU_COUNT(&allowed) < 2)
+        return;
+    CPU_CLR(static_cast<unsigned>(here), &allowed);
+    pthread_setaffinity_np(thread, sizeof allowed, &allowed);
+}
+
+} // namespace
+
+struct ProgressThread::State {
+    explicit State(Worker& the_worker) : worker(the_worker), event(worker.event_descriptor()) {
+        stop = eventfd(0, EFD_CLOEXEC);
+        if (stop < 0)
+            raise_errno("eventfd");
+        try {
+            const SignalsBlocked blocked;
+            thread = std::thread([this] { serve(); });
+        } catch (...) {
+            close(stop);
+            throw Error("progress thread: the system has no more threads");
+        }
+        move_off_this_core(thread.native_handle());
+        pthread_setname_np(thread.native_handle(), "rmalock");
+    }
+
+    ~State() {
+        eventfd_write(stop, 1);
+        thread.join();
+        close(stop);
+    }
+
+    void serve() {
+        try {
+            while (!stopped)
+                take_turn();
+        } catch (const Error&) {
+            // The worker keeps its failure, and tells it to the threads that wait.
+        }
+    }
+
+    void take_turn() {
+        if (worker.somebody_inside())
+            return nap();
+        if (worker.progress()) {
+            rounds.fetch_add(1, std::memory_order_relaxed);
+            fruitless = 0;
+            nap_length = kFirstNap;
+            return;
+        }
+        if (++fruitless > kFruitlessTurns)
+            nap();
+        if (!stopped && worker.arm())
+            sleep();
+    }
+
+    void nap() {
+        const timespec length{0, nap_length};
+        nap_length = std::min(2 * nap_length, kLongestNap);
+        pollfd fds[] = {{stop, POLLIN, 0}};
+        stopped = ppoll(fds, 1, &length, nullptr) > 0;
+    }
+
+    /// Until something arrives.
+    void sleep() {
+        pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}};
+        stopped = poll(fds, 2, -1) > 0 && fds[0].revents != 0;
+    }
+
+    Worker& worker;
+    const int event;
+    int stop = -1;
+    std::atomic<std::uint64_t> rounds{0};
+    std::thread thread;
+
+    // The thread's own.
+    bool stopped = false;
+    unsigned fruitless = 0;
+    long nap_length = kFirstNap;
+};
+
+ProgressThread::ProgressThread(Worker& worker) : state_(std::make_unique<State>(worker)) {}
+ProgressThread::~ProgressThread() = default;
+std::uint64_t ProgressThread::rounds() const {
+    return state_->rounds.load(std::memory_order_relaxed);
+}
+
+} // namespace rmalock::ucx
