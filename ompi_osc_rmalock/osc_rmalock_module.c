@@ -48,20 +48,32 @@ static int comm_allgather(void* handle, const void* mine, void* all, size_t byte
                                         comm->c_coll->coll_allgather_module);
 }
 
-static int comm_broadcast(void* handle, void* data, size_t bytes, int root) {
-    struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
-    return comm->c_coll->coll_bcast(data, (int)bytes, MPI_BYTE, root, comm,
-                                    comm->c_coll->coll_bcast_module);
+/* The lowest rank of the caller's node; `chunk`, if not 0, so many ranks of a node make one. */
+static int first_of_node(struct ompi_communicator_t* comm, int chunk) {
+    const struct ompi_group_t* group = comm->c_local_group;
+    const int me = ompi_comm_rank(comm);
+    int first = me, before = 0; /* before: ranks of the node that are lower than this one */
+    for (int r = 0; r < me; ++r) {
+        if (!osc_rmalock_on_node(group, r)) {
+            continue;
+        }
+        if (0 == before || (0 != chunk && 0 == before % chunk)) {
+            first = r;
+        }
+        ++before;
+    }
+    return 0 != chunk && 0 == before % chunk ? me : first;
 }
 
-rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm) {
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node) {
     return (rmalock_comm_t){
         .handle = comm,
         .rank = ompi_comm_rank(comm),
         .size = ompi_comm_size(comm),
         .barrier = comm_barrier,
         .allgather = comm_allgather,
-        .broadcast = comm_broadcast,
+        .node =
+            first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
     };
 }
 

@@ -152,8 +152,7 @@ bool Worker::rounds() {
     for (unsigned n = 0; n < kMostCalls && ucp_worker_progress(worker_.get()) != 0; ++n)
         any = true;
     any |= issue_queued();
-    if (options_.after_progress != nullptr)
-        options_.after_progress();
+    work_left_ = options_.after_progress != nullptr && options_.after_progress();
     return any;
 }
 
@@ -185,6 +184,8 @@ int Worker::event_descriptor() const {
 
 bool Worker::arm() {
     const Lock lock(mutex_);
+    if (work_left_)
+        return false;
     const ucs_status_t status = ucp_worker_arm(worker_.get());
     if (status == UCS_ERR_BUSY)
         return false;

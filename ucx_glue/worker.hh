@@ -100,8 +100,8 @@ class Worker {
         std::size_t most_outstanding = 1024;
         MessageHandler handler = nullptr;
         /// Called with the worker locked after every round of progress: work that a handler put
-        /// off.
-        void (*after_progress)() = nullptr;
+        /// off. True: some of it is left, and arm() is to refuse sleep.
+        bool (*after_progress)() = nullptr;
     };
 
     /// Throws Error.
@@ -195,6 +195,8 @@ class Worker {
       private:
         Worker& worker_;
     };
+    /// The same for fabric::Waiter.
+    std::atomic<int>* waiting() { return &inside_; }
     bool somebody_inside() const { return inside_.load(std::memory_order_relaxed) != 0; }
 
   private:
@@ -238,6 +240,7 @@ class Worker {
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;
     Counters counters_;
     bool closing_ = false;
+    bool work_left_ = false; ///< what after_progress said last
     std::string failure_;
     std::atomic<bool> failed_{false};
 

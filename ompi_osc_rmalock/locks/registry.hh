@@ -28,6 +28,7 @@ class WindowLock {
 /// What `auto` looks at.
 struct WindowTraits {
     Rank ranks = 0;
+    Rank hosts = 1;
     bool oversubscribed = false; ///< more ranks than cores on this node
 };
 

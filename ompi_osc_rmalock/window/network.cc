@@ -1,0 +1,103 @@
+#include "window/network.hh"
+
+#include <sys/random.h>
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "window/host.hh"
+#include "window/messages.hh"
+
+namespace rmalock::window {
+
+std::unique_ptr<Network> Network::the_one;
+
+Network::Network(const rmalock_params_t& params, ucx::PeerId self)
+    : self_(self), worker_({.self = self,
+                            .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
+                            .handler = Messages::handle,
+                            .after_progress = Messages::retry}) {
+    // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates, which
+    // then take another way (accumulate.cc).
+    const std::string_view wanted = params.progress_thread;
+    const std::string_view domain = params.domain;
+    if (wanted == "on" || (wanted == "auto" && domain != "nic"))
+        thread_ = std::make_unique<ucx::ProgressThread>(worker_);
+}
+
+bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_size) {
+    if (the_one != nullptr)
+        return true;
+    ucx::PeerId self = 0;
+    if (getrandom(&self, sizeof self, 0) != sizeof self) {
+        std::snprintf(why, why_size, "no random number for the name of this process");
+        return false;
+    }
+    try {
+        the_one.reset(new Network(params, self));
+    } catch (const ucx::Error& error) {
+        std::snprintf(why, why_size, "%s", error.what());
+        return false;
+    }
+    report(2, "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
+           the_one->worker_.address().size(), the_one->worker_.key_bytes(),
+           the_one->worker_.most_message_bytes(),
+           the_one->has_thread() ? "a progress thread" : "no progress thread");
+    return true;
+}
+
+Network::Seat::Seat(Network& network) : network_(&network), number_(0) {
+    const std::lock_guard lock(network.windows_mutex_);
+    std::vector<bool>& taken = network.taken_;
+    while (number_ < taken.size() && taken[number_])
+        ++number_;
+    if (number_ == taken.size()) {
+        taken.push_back(false);
+        network.windows_.push_back(nullptr);
+    }
+    taken[number_] = true;
+}
+
+Network::Seat::Seat(Seat&& other) noexcept
+    : network_(std::exchange(other.network_, nullptr)), number_(other.number_) {}
+
+Network::Seat::~Seat() {
+    if (network_ == nullptr)
+        return;
+    const std::lock_guard lock(network_->windows_mutex_);
+    network_->windows_[number_] = nullptr;
+    network_->taken_[number_] = false;
+}
+
+void Network::Seat::give_to(Window& window) {
+    const std::lock_guard lock(network_->windows_mutex_);
+    network_->windows_[number_] = &window;
+}
+
+Window* Network::window(std::uint32_t number) const {
+    const std::lock_guard lock(windows_mutex_);
+    return number < windows_.size() ? windows_[number] : nullptr;
+}
+
+} // namespace rmalock::window
+
+extern "C" bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_size) {
+    return rmalock::window::Network::open(*params, why, why_size);
+}
+
+extern "C" bool rmalock_network_is_open(void) {
+    return rmalock::window::Network::get() != nullptr;
+}
+
+extern "C" int rmalock_network_progress(void) {
+    using rmalock::window::Network;
+    try {
+        return Network::get() != nullptr && Network::get()->worker().progress() ? 1 : 0;
+    } catch (const std::exception& error) {
+        rmalock::window::report(0, "%s", error.what());
+        return 0;
+    }
+}
+
+extern "C" void rmalock_network_close(void) { rmalock::window::Network::close(); }
