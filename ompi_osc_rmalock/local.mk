@@ -53,6 +53,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/passive.cc \
 	ompi_osc_rmalock/window/plan.cc \
 	ompi_osc_rmalock/window/plan.hh \
+	ompi_osc_rmalock/window/probe.cc \
 	ompi_osc_rmalock/window/regions.cc \
 	ompi_osc_rmalock/window/regions.hh \
 	ompi_osc_rmalock/window/remote.cc \

@@ -178,6 +178,10 @@ class Worker {
     std::size_t most_message_bytes() const { return most_message_bytes_; }
 
     Counters counters() const;
+    /// Whether everything posted to the peer is complete at this side.
+    static bool complete_here(const Peer& peer) { return peer.outstanding() == 0; }
+    /// Keeps all other threads out of the worker while the lock lives.
+    std::unique_lock<std::mutex> locked() { return std::unique_lock(mutex_); }
 
     /// The descriptor that becomes readable when something arrives (UCP_FEATURE_WAKEUP).
     int event_descriptor() const;

@@ -14,17 +14,33 @@ namespace rmalock::window {
 std::unique_ptr<Network> Network::the_one;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
-    : self_(self), worker_({.self = self,
-                            .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
-                            .handler = Messages::handle,
-                            .after_progress = Messages::retry}) {
+    : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
+      may_want_thread_(std::string_view(params.progress_thread) != "off"),
+      worker_({.self = self,
+               .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
+               .handler = Messages::handle,
+               .after_progress = Messages::retry}) {
+    const std::string_view domain = params.domain;
+    if (domain != "auto")
+        settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
+}
+
+void Network::settle(AtomicsBy by) {
+    atomics_ = by;
     // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates, which
     // then take another way (accumulate.cc).
-    const std::string_view wanted = params.progress_thread;
-    const std::string_view domain = params.domain;
-    if (wanted == "on" || (wanted == "auto" && domain != "nic"))
+    const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
+    if (wanted && thread_ == nullptr)
         thread_ = std::make_unique<ucx::ProgressThread>(worker_);
 }
+
+/// The progress thread cannot get the worker, and this thread's calls of MPI do not try.
+Network::Silence::Silence(Network& network) : network_(network), worker_(network.worker_.locked()) {
+    network_.silent_ = true;
+}
+Network::Silence::~Silence() { network_.silent_ = false; }
+
+bool Network::progress() { return !silent_ && worker_.progress(); }
 
 bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_size) {
     if (the_one != nullptr)
@@ -43,7 +59,7 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
     report(2, "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
            the_one->worker_.address().size(), the_one->worker_.key_bytes(),
            the_one->worker_.most_message_bytes(),
-           the_one->has_thread() ? "a progress thread" : "no progress thread");
+           the_one->has_thread() ? "a progress thread" : "no progress thread yet");
     return true;
 }
 
@@ -92,10 +108,12 @@ extern "C" bool rmalock_network_is_open(void) {
 
 extern "C" int rmalock_network_progress(void) {
     using rmalock::window::Network;
+    static std::atomic<bool> reported{false}; // a worker that has failed says so at every call
     try {
-        return Network::get() != nullptr && Network::get()->worker().progress() ? 1 : 0;
+        return Network::get() != nullptr && Network::get()->progress() ? 1 : 0;
     } catch (const std::exception& error) {
-        rmalock::window::report(0, "%s", error.what());
+        if (!reported.exchange(true))
+            rmalock::window::report(0, "%s", error.what());
         return 0;
     }
 }

@@ -2,6 +2,7 @@
 // this process computes, and the windows that messages are for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "rmalock_api.h"
 #include "ucx_glue/progress_thread.hh"
 #include "ucx_glue/worker.hh"
+#include "window/plan.hh"
 
 namespace rmalock::window {
 
@@ -27,7 +29,26 @@ class Network {
 
     ucx::Worker& worker() { return worker_; }
     ucx::PeerId self() const { return self_; }
+    /// Who does atomics on words of other nodes, as far as this process knows.
+    AtomicsBy atomics() const { return atomics_; }
+    /// What a probe has found; the progress thread starts if it is needed and wanted.
+    void settle(AtomicsBy by);
     bool has_thread() const { return thread_ != nullptr; }
+
+    /// For a scope this process does nothing for others, though it may call MPI.
+    class Silence {
+      public:
+        explicit Silence(Network& network);
+        ~Silence();
+        Silence(const Silence&) = delete;
+        Silence& operator=(const Silence&) = delete;
+
+      private:
+        Network& network_;
+        std::unique_lock<std::mutex> worker_;
+    };
+    /// What Open MPI's progress calls.
+    bool progress();
 
     /// Who a message is for: a number that other processes put into their messages. Taken before the window
     /// exists, since it takes part in the exchange that creates it.
@@ -53,6 +74,9 @@ class Network {
     static std::unique_ptr<Network> the_one;
 
     const ucx::PeerId self_;
+    AtomicsBy atomics_ = AtomicsBy::unknown;
+    const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
+    std::atomic<bool> silent_{false};
     mutable std::mutex windows_mutex_;
     std::vector<Window*> windows_;  ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;       ///< by number

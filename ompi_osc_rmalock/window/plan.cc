@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "fabric/layout.hh"
@@ -28,7 +27,6 @@ Share Plan::share_of(const rmalock_spec_t& spec) {
     mine.t_w = spec.params.t_w;
     mine.oversubscribed = spec.oversubscribed;
     mine.noncontiguous = spec.noncontiguous;
-    mine.nic = std::strcmp(spec.params.domain, "nic") == 0;
     std::snprintf(mine.lock, sizeof mine.lock, "%s", spec.params.lock);
     return mine;
 }
@@ -51,12 +49,23 @@ void Plan::find_members() {
         if (on_node(r))
             members_.push_back(r);
     }
-    // Everybody's network has to be open for it: parameters can differ between processes.
-    const auto nic = [](const Share& share) { return share.nic && share.peer != 0; };
-    if (std::all_of(shares_.begin(), shares_.end(), nic))
-        domain_ = fabric::Domain::nic;
+    settle_domain();
     networked_ = hosts_ > 1 || domain() == fabric::Domain::nic;
     my_place_ = place_of(rank_);
+}
+
+/// A process that was told, or found, that CPUs do atomics keeps all to that: it is never wrong where no
+/// network adapter is asked for any.
+void Plan::settle_domain() {
+    const auto all = [&](AtomicsBy by) {
+        return std::all_of(shares_.begin(), shares_.end(),
+                           [by](const Share& share) { return share.atomics == by; });
+    };
+    const auto is_cpu = [](const Share& share) { return share.atomics == AtomicsBy::cpu; };
+    if (all(AtomicsBy::nic))
+        domain_ = fabric::Domain::nic;
+    else
+        must_probe_ = hosts_ > 1 && std::none_of(shares_.begin(), shares_.end(), is_cpu);
 }
 
 std::size_t Plan::place_of(Rank r) const {

@@ -15,6 +15,9 @@
 
 namespace rmalock::window {
 
+/// Who does atomics on words of other nodes; unknown until somebody has tried (probe.cc).
+enum class AtomicsBy : std::uint8_t { unknown, cpu, nic };
+
 /// What a process contributes before the window exists.
 struct Share {
     std::uint64_t address, size;
@@ -28,7 +31,8 @@ struct Share {
     // What may differ between processes, and must not in one window (jobs that were spawned later
     // see other numbers of ranks; an info value is each process's own).
     std::int32_t t_w;
-    bool oversubscribed, noncontiguous, nic;
+    AtomicsBy atomics; ///< on words of other nodes, as far as the process knows or was told
+    bool oversubscribed, noncontiguous;
     char lock[24];
 };
 
@@ -55,6 +59,10 @@ class Plan {
     locks::Thresholds thresholds() const { return {.t_w = static_cast<locks::Value>(shares_[0].t_w)}; }
     bool oversubscribed() const { return oversubscribed_; }
     fabric::Domain domain() const { return domain_; }
+
+    /// The domain is not known to all, and they have to find out before the window can be used.
+    bool must_probe() const { return must_probe_; }
+    void set_domain(fabric::Domain domain) { domain_ = domain; }
 
     Rank size() const { return static_cast<Rank>(shares_.size()); }
     Rank hosts() const { return hosts_; }
@@ -100,6 +108,7 @@ class Plan {
   private:
     Part part_of(Rank r) const;
     void find_members();
+    void settle_domain();
     void lay_out(bool packed);
     std::size_t place_of(Rank r) const;
 
@@ -110,7 +119,8 @@ class Plan {
     std::size_t my_place_ = 0;
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
-    bool mapped_ = false, dynamic_ = false, networked_ = false, oversubscribed_ = false;
+    bool mapped_ = false, dynamic_ = false, networked_ = false, oversubscribed_ = false,
+         must_probe_ = false;
     std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
                 memory_ = 0, bytes_ = 0;
 };

@@ -33,8 +33,12 @@ int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
 void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter) {
     reaches_ = reinterpret_cast<const std::byte*>(plan.reach(base, 0));
     reach_stride_ = plan.reach_stride();
-    by_swap_ = plan.domain() == fabric::Domain::cpu;
     waiter_ = waiter;
+}
+
+void Remote::set_domain(fabric::Domain domain) {
+    by_swap_ = domain == fabric::Domain::cpu;
+    network_.settle(by_swap_ ? AtomicsBy::cpu : AtomicsBy::nic);
 }
 
 // ---- the exchange ------------------------------------------------------------------------------------

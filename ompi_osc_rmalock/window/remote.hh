@@ -1,6 +1,7 @@
 // How a window reaches the ranks of other nodes: their words, their memory, and messages to them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,11 @@ class Remote final : public fabric::RemoteWords {
 
     /// From here on ranks can be reached.
     void open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter);
+    /// Once the domain is known.
+    void set_domain(fabric::Domain domain);
+
+    /// Collective: finds out the domain (probe.cc). After open().
+    rmalock_status_t probe(const rmalock_comm_t& comm, Plan& plan);
 
     // ---- words --------------------------------------------------------------------------------------
     fabric::Value get(fabric::Word word) override;
@@ -100,6 +106,7 @@ class Remote final : public fabric::RemoteWords {
     rmalock_status_t exchange_addresses(const rmalock_comm_t& comm, const Plan& plan,
                                         const std::vector<Outcome>& outcomes);
     bool knows_all(const Plan& plan);
+    bool atomic_completes(Rank target, std::chrono::milliseconds patience);
 
     ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
     /// Those that a message was sent to.

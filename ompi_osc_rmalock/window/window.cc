@@ -52,8 +52,6 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       lock_(locks::make(choice_, fabric_, plan.thresholds())),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     plan.write_parts(segment_.base());
-    if (remote_ != nullptr)
-        remote_->open(plan, segment_.base(), fabric_.waiter());
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
         regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
 }
@@ -72,11 +70,12 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
         mine.key_bytes = static_cast<std::uint32_t>(network->worker().key_bytes());
         remote = std::make_unique<Remote>(*network);
         mine.seat = remote->my_seat().number();
+        mine.atomics = network->atomics();
     }
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    const Plan plan(spec, std::move(shares));
+    Plan plan(spec, std::move(shares));
     if (!plan.networked())
         remote.reset();
 
@@ -96,7 +95,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
 }
 
 /// Maps the node's segment and lets other nodes reach this process; all processes return the same.
-Status Window::join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote, Segment& segment) {
+Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment) {
     const rmalock_comm_t& comm = spec.comm;
     const SegmentFile::Name& name = plan.share(comm.node).file;
     int error = Segment::map(spec.params.shm_dir, name, plan.bytes(), plan.mine(), segment);
@@ -110,6 +109,12 @@ Status Window::join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote
                                    memory_of(spec, plan, segment),
                                    spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
         status = remote->exchange(comm, plan, segment.base(), error, &first);
+    }
+    if (status == RMALOCK_OK && first == 0 && remote != nullptr) {
+        remote->open(plan, segment.base(), waiter_for(spec, plan));
+        if (plan.must_probe())
+            status = remote->probe(comm, plan);
+        remote->set_domain(plan.domain());
     }
     if (status != RMALOCK_OK || first == 0)
         return status;

@@ -116,7 +116,7 @@ class Window {
     Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<Remote> remote);
 
-    static Status join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote,
+    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote,
                        Segment& segment);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;

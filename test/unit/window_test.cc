@@ -63,17 +63,8 @@ int allgather(void* handle, const void* mine, void* all, std::size_t bytes) {
     return barrier(handle);
 }
 
-int broadcast(void* handle, void* data, std::size_t bytes, int root) {
-    const Member& me = *static_cast<Member*>(handle);
-    if (me.rank == root)
-        std::memcpy(me.team->room[0], data, bytes);
-    barrier(handle);
-    std::memcpy(data, me.team->room[0], bytes);
-    return barrier(handle);
-}
-
 rmalock_comm_t comm_of(Member& member) {
-    return {&member, member.rank, member.team->size, barrier, allgather, broadcast};
+    return {&member, member.rank, member.team->size, barrier, allgather, 0};
 }
 
 rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std::size_t size) {
@@ -87,6 +78,9 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.comm = comm_of(member);
     spec.params.lock = "auto";
     spec.params.yield = "always";
+    spec.params.domain = "cpu";
+    spec.params.progress_thread = "on";
+    spec.params.most_outstanding = 64;
     spec.params.shm_dir = "/dev/shm";
     spec.params.enable = true;
     return spec;
