@@ -2,11 +2,12 @@
 // does nothing; else the target's CPU.
 //
 // The nodes' first ranks are paired. One of a pair posts an atomic that changes nothing, while the other waits
-// in a barrier of MPI without serving the network; before that, another one has opened the connection,
+// in barriers of MPI without serving the network; before that, another one has opened the connection,
 // which takes both. An adapter answers in microseconds. Should it ever not within the time allowed, CPUs and
 // adapter would be kept apart for nothing: the choice is `cpu` then, which is why the time is generous, and why
 // the parameter `domain` can say it.
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "fabric/layout.hh"
@@ -58,14 +59,15 @@ rmalock_status_t Remote::probe(const rmalock_comm_t& comm, Plan& plan) {
     if (comm.barrier(comm.handle) != 0) // the connections are open
         return RMALOCK_ERR_COMM;
     std::int32_t by_cpu = 0;
-    if (waits) {
-        const Network::Silence silence(network_);
-        if (comm.barrier(comm.handle) != 0)
+    {
+        std::optional<Network::Silence> silence;
+        if (waits)
+            silence.emplace(network_);
+        if (comm.barrier(comm.handle) != 0) // those who wait are silent
             return RMALOCK_ERR_COMM;
-    } else {
         if (mine.asks)
             by_cpu = atomic_completes(mine.partner, kPatience) ? 0 : 1;
-        if (comm.barrier(comm.handle) != 0)
+        if (comm.barrier(comm.handle) != 0) // and were until all have asked
             return RMALOCK_ERR_COMM;
     }
     std::vector<std::int32_t> all(static_cast<std::size_t>(comm.size));
