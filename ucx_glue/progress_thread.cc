@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace rmalock::ucx {
@@ -23,10 +24,6 @@ constexpr long kLongestNap = 1'000'000;
 /// MPI call of the application that runs progress), or that UCX has something to send and nowhere
 /// to put it, for which it refuses to be armed.
 constexpr unsigned kFruitlessTurns = 3;
-
-[[noreturn]] void raise_errno(const char* tried) {
-    throw Error(std::string("progress thread: ") + tried + ": " + std::strerror(errno));
-}
 
 /// Blocks all signals while a thread is created, which inherits that: the application's handlers
 /// run in the application's threads.
@@ -63,13 +60,13 @@ struct ProgressThread::State {
     explicit State(Worker& the_worker) : worker(the_worker), event(worker.event_descriptor()) {
         stop = eventfd(0, EFD_CLOEXEC);
         if (stop < 0)
-            raise_errno("eventfd");
+            throw Error(std::string("UCX: start the progress thread: ") + std::strerror(errno));
         try {
             const SignalsBlocked blocked;
             thread = std::thread([this] { serve(); });
-        } catch (...) {
+        } catch (const std::system_error& error) {
             close(stop);
-            throw Error("progress thread: the system has no more threads");
+            throw Error(std::string("UCX: start the progress thread: ") + error.what());
         }
         move_off_this_core(thread.native_handle());
         pthread_setname_np(thread.native_handle(), "rmalock");

@@ -169,7 +169,8 @@ class Worker {
     void flush_local_all(const fabric::Waiter& waiter);
 
     // ---- active messages ------------------------------------------------------------------------
-    /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent.
+    /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent;
+    /// one to oneself may arrive before the call returns.
     /// At most most_message_bytes() in total. While kMostMessages are under way, send() waits for
     /// one to leave; send_locked never waits.
     void send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
@@ -224,14 +225,19 @@ class Worker {
     bool begin_flush(const Goal& goal);
     void transmit(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
 
+    /// Every lock but that of progress(), which lets those go first who wait here: a thread that
+    /// serves a steady stream unlocks only to lock again, long before who sleeps at the mutex has
+    /// woken up.
+    Lock locked() const;
     void throw_failure();
     std::uint64_t fetched(const fabric::Waiter& waiter, Operation& operation);
     void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
     void measure_key();
     void close_endpoints();
 
-    mutable std::mutex mutex_;       ///< UCX, and all below that says nothing else
-    mutable std::mutex peers_mutex_; ///< peers_; taken with and without mutex_, never before it
+    mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
+    mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
+    mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
     std::atomic<int> inside_{0};
     Options options_;
     Bytes address_;
