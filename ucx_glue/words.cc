@@ -48,6 +48,8 @@ std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation
 std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what,
                             RemoteAddress address, const RemoteKey& key, std::uint64_t operand,
                             std::uint64_t desired) {
+    if (!key)
+        raise("fetch a word", UCS_ERR_INVALID_ADDR);
     Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
@@ -69,6 +71,8 @@ std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what
 
 std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                                 const RemoteKey& key) {
+    if (!key)
+        raise("read a word", UCS_ERR_INVALID_ADDR);
     Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
