@@ -25,7 +25,7 @@ TEST_P(Load, AMillionPutsWaitInLittleMemory) {
     static constexpr std::size_t kWords = 1'000'000;
     run_world(2, GetParam(), [](World& world) {
         Worker::Options options = default_options(world);
-        options.most_outstanding = 16;
+        options.most_outstanding = 64;
         Site site(world, options, kWords);
         if (site.rank == 0) {
             std::vector<std::uint64_t> mine(kWords);

@@ -14,7 +14,7 @@ namespace rmalock::ucx::test {
 namespace {
 
 /// A process that takes longer hangs.
-constexpr unsigned kMostSeconds = 120;
+constexpr unsigned kMostSeconds = 300;
 
 void write_all(int socket, const void* data, std::size_t bytes) {
     const auto* next = static_cast<const char*>(data);
