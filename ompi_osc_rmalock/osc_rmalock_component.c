@@ -288,7 +288,8 @@ static bool info_says(struct opal_info_t* info, const char* key) {
 
 static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
-    return cpus > 0 && osc_rmalock_local_ranks() > cpus;
+    /* Who asks Open MPI to yield knows of others on the machine that it does not. */
+    return opal_progress_yield_when_idle || (cpus > 0 && osc_rmalock_local_ranks() > cpus);
 }
 
 /* Shows through MPI_Win_get_info what was chosen. */

@@ -74,7 +74,7 @@ void Worker::put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddres
                  const RemoteKey& key, Completion* completion) {
     if (bytes == 0)
         return;
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     ++counters_.puts;
     // The queue has one pointer for puts and gets; a put only reads from it.
     post({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
@@ -85,7 +85,7 @@ void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress addr
                  const RemoteKey& key, Completion* completion) {
     if (bytes == 0)
         return;
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     ++counters_.gets;
     post({&peer, key.get(), address, origin, bytes, completion, Request::Kind::get});
 }

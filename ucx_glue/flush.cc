@@ -72,7 +72,7 @@ void Worker::flush_all(const fabric::Waiter& waiter) {
     std::vector<Goal> goals;
     {
         // A peer leaves the list only when it is clean: another thread's flush may be under way.
-        const Lock lock(mutex_);
+        const Lock lock = locked();
         std::erase_if(unflushed_peers_, [&](Peer* peer) {
             peer->listed_ = peer->unflushed();
             if (peer->listed_)
@@ -91,7 +91,7 @@ void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
 void Worker::flush_local_all(const fabric::Waiter& waiter) {
     std::vector<Peer*> peers;
     {
-        const Lock lock(mutex_);
+        const Lock lock = locked();
         peers = unflushed_peers_;
     }
     for (Peer* peer : peers)

@@ -14,7 +14,7 @@ Registration::Registration(Worker& worker, void* base, std::size_t bytes) : work
     params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
     params.address = base;
     params.length = bytes;
-    const std::lock_guard lock(worker.mutex_);
+    const auto lock = worker.locked();
     check("register memory", ucp_mem_map(worker.context_.get(), &params, &memory_));
 }
 
@@ -31,7 +31,7 @@ Registration& Registration::operator=(Registration&& other) noexcept {
 Registration::~Registration() {
     if (memory_ == nullptr)
         return;
-    const std::lock_guard lock(worker_->mutex_);
+    const auto lock = worker_->locked();
     ucp_mem_unmap(worker_->context_.get(), memory_);
 }
 
@@ -40,7 +40,7 @@ Bytes Registration::key() const {
         return {};
     void* packed = nullptr;
     std::size_t bytes = 0;
-    const std::lock_guard lock(worker_->mutex_);
+    const auto lock = worker_->locked();
     check("pack a key", ucp_rkey_pack(worker_->context_.get(), memory_, &packed, &bytes));
     const auto* first = static_cast<const std::byte*>(packed);
     Bytes copy(first, first + bytes);
@@ -52,7 +52,7 @@ RemoteKey::RemoteKey(Worker& worker, Peer& peer, std::span<const std::byte> key)
     : worker_(&worker) {
     if (key.empty())
         return;
-    const std::lock_guard lock(worker.mutex_);
+    const auto lock = worker.locked();
     check("unpack a key", ucp_ep_rkey_unpack(worker.endpoint(peer), key.data(), &key_));
 }
 
@@ -69,7 +69,7 @@ RemoteKey& RemoteKey::operator=(RemoteKey&& other) noexcept {
 RemoteKey::~RemoteKey() {
     if (key_ == nullptr)
         return;
-    const std::lock_guard lock(worker_->mutex_);
+    const auto lock = worker_->locked();
     ucp_rkey_destroy(key_);
 }
 

@@ -46,13 +46,17 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
         worker.take_failure("UCX: receive a message: it is not whole, or not of this library");
         return UCS_OK;
     }
+    if (worker.options_.handler == nullptr) {
+        worker.take_failure("UCX: receive a message: there is no handler");
+        return UCS_OK;
+    }
     const std::span rest(static_cast<const std::byte*>(data) + sizeof prefix,
                          bytes - sizeof prefix);
     try {
         worker.options_.handler(prefix.sender, rest.first(prefix.header_bytes),
                                 rest.subspan(prefix.header_bytes));
     } catch (const std::exception& error) {
-        worker.take_failure(error.what());
+        worker.take_failure(std::string("UCX: handle a message: ") + error.what());
     }
     return UCS_OK;
 }
@@ -60,7 +64,7 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
 void Worker::send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data) {
     for (;;) {
         {
-            const Lock lock(mutex_);
+            const Lock lock = locked();
             if (messages_in_flight_.load(std::memory_order_relaxed) < kMostMessages)
                 return transmit(peer, header, data);
         }
@@ -98,7 +102,7 @@ void Worker::transmit(Peer& peer, std::span<const std::byte> header,
         ucp_am_send_nbx(to, kMessageId, nullptr, 0, message.bytes.get(), bytes, &param);
     if (!UCS_PTR_IS_PTR(given))
         Callbacks::finish_message(message);
-    check("send a message", UCS_PTR_RAW_STATUS(given));
+    completed_at_once("send a message", given);
 }
 
 } // namespace rmalock::ucx

@@ -2,14 +2,15 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace rmalock::ucx {
@@ -23,10 +24,6 @@ constexpr long kLongestNap = 1'000'000;
 /// MPI call of the application that runs progress), or that UCX has something to send and nowhere
 /// to put it, for which it refuses to be armed.
 constexpr unsigned kFruitlessTurns = 3;
-
-[[noreturn]] void raise_errno(const char* tried) {
-    throw Error(std::string("progress thread: ") + tried + ": " + std::strerror(errno));
-}
 
 /// Blocks all signals while a thread is created, which inherits that: the application's handlers
 /// run in the application's threads.
@@ -45,16 +42,21 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-/// Asks for any other core that the process may use than the one the caller is on. A wish: where it
-/// is refused, or there is one core only, the thread shares.
-void move_off_this_core(pthread_t thread) {
-    cpu_set_t allowed;
-    const int here = sched_getcpu();
-    if (here < 0 || pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 ||
-        CPU_COUNT(&allowed) < 2)
-        return;
-    CPU_CLR(static_cast<unsigned>(here), &allowed);
-    pthread_setaffinity_np(thread, sizeof allowed, &allowed);
+/// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it wakes,
+/// where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish, like a
+/// nice value; older systems ignore or refuse it.
+void ask_for_short_turns() {
+    struct { // as in linux/sched/types.h, which cannot be included beside sched.h
+        std::uint32_t size, sched_policy;
+        std::uint64_t sched_flags;
+        std::int32_t sched_nice;
+        std::uint32_t sched_priority;
+        std::uint64_t sched_runtime, sched_deadline, sched_period;
+    } wish{};
+    wish.size = sizeof wish;
+    wish.sched_policy = SCHED_OTHER;
+    wish.sched_runtime = 100'000; // nanoseconds, the shortest there is
+    (void)syscall(SYS_sched_setattr, 0, &wish, 0);
 }
 
 } // namespace
@@ -63,15 +65,14 @@ struct ProgressThread::State {
     explicit State(Worker& the_worker) : worker(the_worker), event(worker.event_descriptor()) {
         stop = eventfd(0, EFD_CLOEXEC);
         if (stop < 0)
-            raise_errno("eventfd");
+            throw Error(std::string("UCX: start the progress thread: ") + std::strerror(errno));
         try {
             const SignalsBlocked blocked;
             thread = std::thread([this] { serve(); });
-        } catch (...) {
+        } catch (const std::system_error& error) {
             close(stop);
-            throw Error("progress thread: the system has no more threads");
+            throw Error(std::string("UCX: start the progress thread: ") + error.what());
         }
-        move_off_this_core(thread.native_handle());
         pthread_setname_np(thread.native_handle(), "rmalock");
     }
 
@@ -82,6 +83,7 @@ struct ProgressThread::State {
     }
 
     void serve() {
+        ask_for_short_turns();
         try {
             while (!stopped)
                 take_turn();

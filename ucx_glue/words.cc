@@ -39,7 +39,7 @@ void Callbacks::fetched(void* request, ucs_status_t status, void* operation) {
 std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation) {
     wait_for(waiter, [&] { return operation.done.load(std::memory_order_acquire); });
     const std::uint64_t reply = operation.reply;
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     operations_.give_back(operation);
     return reply;
 }
@@ -48,7 +48,9 @@ std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation
 std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what,
                             RemoteAddress address, const RemoteKey& key, std::uint64_t operand,
                             std::uint64_t desired) {
-    Lock lock(mutex_);
+    if (!key)
+        raise("fetch a word", UCS_ERR_INVALID_ADDR);
+    Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
@@ -69,7 +71,9 @@ std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what
 
 std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                                 const RemoteKey& key) {
-    Lock lock(mutex_);
+    if (!key)
+        raise("read a word", UCS_ERR_INVALID_ADDR);
+    Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
@@ -85,14 +89,14 @@ std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, Remote
 
 void Worker::post_add(Peer& peer, RemoteAddress address, const RemoteKey& key,
                       std::uint64_t operand) {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     ++counters_.posts;
     post({&peer, key.get(), address, nullptr, operand, nullptr, Request::Kind::add});
 }
 
 void Worker::post_store(Peer& peer, RemoteAddress address, const RemoteKey& key,
                         std::uint64_t value, bool by_swap) {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     ++counters_.posts;
     post({&peer, key.get(), address, nullptr, value, nullptr,
           by_swap ? Request::Kind::swap : Request::Kind::store});

@@ -19,13 +19,16 @@ ucp_context* open_context(const Worker::Options& options) {
     ucp_config_t* config = nullptr;
     check("read the configuration (UCX_* in the environment)",
           ucp_config_read(nullptr, nullptr, &config));
+    // messages.cc says why.
+    ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
     params.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64 | UCP_FEATURE_AMO32 | UCP_FEATURE_AM |
                       UCP_FEATURE_WAKEUP;
     params.estimated_num_eps = options.expected_peers;
     ucp_context* context = nullptr;
-    const ucs_status_t status = ucp_init(&params, config, &context);
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, &context);
     ucp_config_release(config);
     check("open a context", status);
     return context;
@@ -83,12 +86,14 @@ void Worker::measure_key() {
 }
 
 Worker::~Worker() {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     closing_ = true;
     close_endpoints();
 }
 
-/// All endpoints side by side; what has not closed in time closes with the worker.
+/// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
+/// flushes, which waits for an answer if anything was ever sent: from a peer that closes as well,
+/// or has gone, it comes (or is an error) at once.
 void Worker::close_endpoints() {
     std::vector<void*> closing;
     for (auto& [id, peer] : peers_) {
@@ -131,6 +136,8 @@ Peer& Worker::introduce(PeerId id, std::span<const std::byte> address) {
     return *peer;
 }
 
+/// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
+/// shared memory, which does not offer it; and closing is as quiet without.
 ucp_ep* Worker::endpoint(Peer& peer) {
     if (peer.endpoint_ == nullptr) {
         ucp_ep_params_t params{};
@@ -141,8 +148,20 @@ ucp_ep* Worker::endpoint(Peer& peer) {
     return peer.endpoint_;
 }
 
+Worker::Lock Worker::locked() const {
+    Lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        wanted_.fetch_add(1, std::memory_order_relaxed);
+        lock.lock();
+        wanted_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return lock;
+}
+
 bool Worker::progress() {
     throw_failure();
+    if (wanted_.load(std::memory_order_relaxed) != 0)
+        return false;
     const Lock lock(mutex_, std::try_to_lock);
     return lock && rounds();
 }
@@ -171,19 +190,19 @@ void Worker::throw_failure() {
 }
 
 Counters Worker::counters() const {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     return counters_;
 }
 
 int Worker::event_descriptor() const {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     int descriptor = -1;
     check("get the event descriptor", ucp_worker_get_efd(worker_.get(), &descriptor));
     return descriptor;
 }
 
 bool Worker::arm() {
-    const Lock lock(mutex_);
+    const Lock lock = locked();
     if (work_left_)
         return false;
     const ucs_status_t status = ucp_worker_arm(worker_.get());

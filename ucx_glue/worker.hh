@@ -169,7 +169,8 @@ class Worker {
     void flush_local_all(const fabric::Waiter& waiter);
 
     // ---- active messages ------------------------------------------------------------------------
-    /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent.
+    /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent;
+    /// one to oneself may arrive before the call returns.
     /// At most most_message_bytes() in total. While kMostMessages are under way, send() waits for
     /// one to leave; send_locked never waits.
     void send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
@@ -180,8 +181,10 @@ class Worker {
     Counters counters() const;
     /// Whether everything posted to the peer is complete at this side.
     static bool complete_here(const Peer& peer) { return peer.outstanding() == 0; }
-    /// Keeps all other threads out of the worker while the lock lives.
-    std::unique_lock<std::mutex> locked() { return std::unique_lock(mutex_); }
+    /// Keeps all other threads out of the worker while the lock lives. Every lock but that of
+    /// progress(), which lets those go first who wait here: a thread that serves a steady stream
+    /// unlocks only to lock again, long before who sleeps at the mutex has woken up.
+    std::unique_lock<std::mutex> locked() const;
 
     /// The descriptor that becomes readable when something arrives (UCP_FEATURE_WAKEUP).
     int event_descriptor() const;
@@ -236,8 +239,9 @@ class Worker {
     void measure_key();
     void close_endpoints();
 
-    mutable std::mutex mutex_;       ///< UCX, and all below that says nothing else
-    mutable std::mutex peers_mutex_; ///< peers_; taken with and without mutex_, never before it
+    mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
+    mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
+    mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
     std::atomic<int> inside_{0};
     Options options_;
     Bytes address_;

@@ -26,6 +26,8 @@ struct Waiter {
     /// Polls after which even a process with a core to itself starts to yield between polls, so that
     /// a wrong guess about oversubscription costs a time slice and not a scheduling quantum each.
     static constexpr unsigned kPatientPolls = 2000;
+    /// Polls before a process that shares its core goes to sleep between polls.
+    static constexpr unsigned kPollsBeforeParking = 10;
     /// Upper bound of one back-off, in spin turns (a few microseconds).
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
@@ -35,6 +37,9 @@ struct Waiter {
     /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress thread
     /// of ucx_glue stands back while there are any.)
     std::atomic<int>* waiting = nullptr;
+    /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used where
+    /// `yield` is set, instead of giving the core away only to ask for it again.
+    void (*park)() = nullptr;
 
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
     /// Returns whether it was true.
@@ -88,7 +93,9 @@ struct Waiter {
     void pass_time(unsigned polls) const {
         if (progress != nullptr)
             progress();
-        if (yield || polls >= kPatientPolls)
+        if (park != nullptr && yield && polls >= kPollsBeforeParking)
+            park();
+        else if (yield || polls >= kPatientPolls)
             sched_yield();
         else
             cpu_relax();

@@ -1,5 +1,6 @@
 #include "window/network.hh"
 
+#include <poll.h>
 #include <sys/random.h>
 
 #include <cstdio>
@@ -19,7 +20,8 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,
-               .after_progress = Messages::retry}) {
+               .after_progress = Messages::retry}),
+      event_(worker_.event_descriptor()) {
     const std::string_view domain = params.domain;
     if (domain != "auto")
         settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
@@ -39,6 +41,14 @@ Network::Silence::Silence(Network& network) : network_(network), worker_(network
     network_.silent_ = true;
 }
 Network::Silence::~Silence() { network_.silent_ = false; }
+
+void Network::park() {
+    static constexpr timespec kMost{0, 500'000};
+    if (!the_one->worker_.arm())
+        return;
+    pollfd event{the_one->event_, POLLIN, 0};
+    ppoll(&event, 1, &kMost, nullptr);
+}
 
 bool Network::progress() { return !silent_ && worker_.progress(); }
 

@@ -49,6 +49,8 @@ class Network {
     };
     /// What Open MPI's progress calls.
     bool progress();
+    /// Sleeps until something arrives, for a bounded time: Open MPI's progress has to be run as well.
+    static void park();
 
     /// Who a message is for: a number that other processes put into their messages. Taken before the window
     /// exists, since it takes part in the exchange that creates it.
@@ -81,6 +83,7 @@ class Network {
     std::vector<Window*> windows_;  ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;       ///< by number
     ucx::Worker worker_;
+    const int event_;
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
 };
 

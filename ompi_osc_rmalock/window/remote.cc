@@ -34,6 +34,7 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     reaches_ = reinterpret_cast<const std::byte*>(plan.reach(base, 0));
     reach_stride_ = plan.reach_stride();
     waiter_ = waiter;
+    waiter_.park = Network::park; // here answers of the network are waited for, never words of the node
 }
 
 void Remote::set_domain(fabric::Domain domain) {

@@ -1,6 +1,9 @@
 ## The UCX layer, by several processes on this machine: plain, and with the sanitizers.
 
 ucx_test_sources = \
+	test/ucx/close_test.cc \
+	test/ucx/load_test.cc \
+	test/ucx/messages_test.cc \
 	test/ucx/processes.cc \
 	test/ucx/processes.hh \
 	test/ucx/progress_thread_test.cc \

@@ -1,5 +1,9 @@
 // What every verb does, over each kind of transport.
+#include <sys/mman.h>
+
+#include <cstring>
 #include <numeric>
+#include <string>
 
 #include "processes.hh"
 
@@ -87,6 +91,76 @@ TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
             }
         },
         kWords);
+}
+
+TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
+    run(1, GetParam(), [](Site& site) {
+        std::uint64_t word = 0;
+        const auto refused = [&](const char* what, const auto& call) {
+            try {
+                call();
+                ADD_FAILURE() << what << " went out";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.what(), std::string("UCX: ") + what + ": Address not valid");
+            }
+        };
+        Peer& peer = site.peer(0);
+        refused("put", [&] { site.worker.put(peer, &word, 8, 0, RemoteKey()); });
+        refused("get", [&] { site.worker.get(peer, &word, 8, 0, RemoteKey()); });
+        refused("add to a word", [&] { site.worker.post_add(peer, 0, RemoteKey(), 1); });
+        refused("store a word", [&] { site.worker.post_store(peer, 0, RemoteKey(), 1, true); });
+        refused("fetch a word",
+                [&] { site.worker.fetch(site.waiter, peer, Fetch::add, 0, RemoteKey(), 1); });
+        refused("read a word", [&] { site.worker.read_word(site.waiter, peer, 0, RemoteKey()); });
+        site.worker.flush_all(site.waiter);
+        site.worker.flush_local(site.waiter, peer);
+    });
+}
+
+TEST_P(Verbs, EmptyMemoryHasAnEmptyKey) {
+    run(1, GetParam(), [](Site& site) {
+        const Registration nothing(site.worker, nullptr, 0);
+        EXPECT_TRUE(nothing.key().empty());
+        EXPECT_FALSE(RemoteKey(site.worker, site.peer(0), nothing.key()));
+        RemoteKey key(site.worker, site.peer(0), site.registration.key());
+        EXPECT_TRUE(key);
+        const RemoteKey moved(std::move(key));
+        EXPECT_TRUE(moved);
+        EXPECT_FALSE(key);
+        EXPECT_GT(site.worker.key_bytes(), 0u);
+        EXPECT_EQ(site.worker.find(peer_id(0)), &site.peer(0));
+        EXPECT_EQ(site.worker.find(peer_id(1)), nullptr);
+        EXPECT_EQ(&site.worker.introduce(peer_id(0), {}), &site.peer(0)) << "known already";
+    });
+}
+
+/// Memory that UCX makes, or that processes share otherwise, has other keys than the heap.
+TEST_P(Verbs, SharedMappingsAreReachedAsWell) {
+    run_world(2, GetParam(), [](World& world) {
+        Site site(world, default_options(world), 64);
+        constexpr std::size_t kBytes = 4096;
+        void* const base =
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(base, MAP_FAILED);
+        {
+            const Registration shared(site.worker, base, kBytes);
+            const auto keys = world.gather(shared.key());
+            const auto at = reinterpret_cast<RemoteAddress>(base);
+            Bytes packed(sizeof at);
+            std::memcpy(packed.data(), &at, sizeof at);
+            const auto other = static_cast<std::size_t>(1 - site.rank);
+            RemoteAddress there = 0;
+            std::memcpy(&there, world.gather(packed)[other].data(), sizeof there);
+            Peer& peer = site.peer(1 - site.rank);
+            const RemoteKey key(site.worker, peer, keys[other]);
+            EXPECT_EQ(site.worker.fetch(site.waiter, peer, Fetch::add, there, key, 4), 0u);
+            EXPECT_EQ(site.worker.read_word(site.waiter, peer, there, key), 4u);
+            site.fence();
+            EXPECT_EQ(*static_cast<std::uint64_t*>(base), 4u);
+        }
+        munmap(base, kBytes);
+        site.fence();
+    });
 }
 
 TEST_P(Verbs, OneselfIsAPeer) {
