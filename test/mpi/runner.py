@@ -89,11 +89,11 @@ def mpirun(component, ranks, mca=(), options=()):
 class Job:
     """One command, run to its end or until its time is up."""
 
-    def __init__(self, command, timeout):
+    def __init__(self, command, timeout, folder=None):
         self.seconds = -time.monotonic()
         environment = dict(os.environ, UCX_LOG_LEVEL="error")
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment, start_new_session=True)
+                                   stderr=subprocess.PIPE, env=environment, cwd=folder, start_new_session=True)
         self.hung = False
         try:
             out, err = process.communicate(timeout=timeout)
