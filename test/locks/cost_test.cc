@@ -21,7 +21,7 @@ constexpr VerbCounts kOnePosted{.posted = 1};
 class Cost : public testing::Test {
   protected:
     static constexpr fabric::Rank kHere = 0, kTarget = 1;
-    World world{4, WindowSlots::count(4)};
+    World world{4, WindowSlots::count(4, {.nodes = 4})};
     CountingFabric fabric{world.fabric(kHere)};
     Lock lock{fabric, WindowSlots::lock};
     Gate gate{fabric, lock, WindowSlots::gate};

@@ -86,6 +86,8 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.disp_unit = 1;
     spec.comm = comm_of(member);
     spec.params.lock = "auto";
+    spec.params.topology = "auto";
+    spec.params.t_l = "auto";
     spec.params.yield = "always";
     spec.params.shm_dir = "/dev/shm";
     spec.params.enable = true;
