@@ -23,32 +23,37 @@ class Plan {
     struct Share {
         std::uint64_t address, size;
         std::int32_t disp_unit, pid;
-        // What may differ between processes, and must not in one window (jobs that were spawned later
-        // see other numbers of ranks; an info value is each process's own).
-        std::int32_t t_w;
-        bool oversubscribed, noncontiguous;
-        char lock[24];
+        locks::Site site;
+        bool noncontiguous;
     };
-    static Share share_of(const rmalock_spec_t& spec) {
+    static locks::Asked asked(const rmalock_params_t& params) {
+        return locks::asked({.lock = params.lock,
+                             .topology = params.topology,
+                             .t_l = params.t_l,
+                             .t_dc = params.t_dc,
+                             .t_r = params.t_r,
+                             .t_w = params.t_w});
+    }
+    static Share share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
         Share mine{};
         mine.address = reinterpret_cast<std::uint64_t>(spec.base);
         mine.size = spec.size;
         mine.disp_unit = spec.disp_unit;
         mine.pid = getpid();
-        mine.t_w = spec.params.t_w;
-        mine.oversubscribed = spec.oversubscribed;
+        mine.site = locks::site(asked, spec.oversubscribed);
         mine.noncontiguous = spec.noncontiguous;
-        std::snprintf(mine.lock, sizeof mine.lock, "%s", spec.params.lock);
         return mine;
     }
 
-    Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
-        : rank_(spec.comm.rank), shares_(std::move(shares)), offsets_(shares_.size()) {
+    Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares)
+        : rank_(spec.comm.rank), shares_(std::move(shares)), design_(design_of(asked, shares_)),
+          offsets_(shares_.size()) {
         const std::size_t ranks = shares_.size();
         regions_ = ranks * sizeof(Part);
         dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
         state_ = regions_ + (dynamic_ ? ranks * sizeof(PublishedRegions) : 0);
-        stride_ = fabric::bytes_of(fabric::WindowSlots::count(static_cast<Rank>(ranks)));
+        stride_ = fabric::bytes_of(
+            fabric::WindowSlots::count(static_cast<Rank>(ranks), design_.slots));
         memory_ = whole_pages(state_ + ranks * stride_);
         mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
         // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
@@ -62,13 +67,8 @@ class Plan {
         bytes_ = whole_pages(std::max(at, memory_));
     }
 
-    /// The parameters of all: rank 0's; and oversubscribed if any process finds its node to be.
-    const char* lock() const { return shares_[0].lock; }
-    locks::Thresholds thresholds() const { return {.t_w = static_cast<locks::Value>(shares_[0].t_w)}; }
-    bool oversubscribed() const {
-        return std::any_of(shares_.begin(), shares_.end(),
-                           [](const Share& share) { return share.oversubscribed; });
-    }
+    /// The lock of all.
+    const locks::Design& design() const { return design_; }
 
     std::size_t bytes() const { return bytes_; }
     std::size_t state_bytes() const { return stride_; }
@@ -98,11 +98,18 @@ class Plan {
     }
 
   private:
+    static locks::Design design_of(const locks::Asked& asked, const std::vector<Share>& shares) {
+        std::vector<locks::Site> sites;
+        for (const Share& share : shares)
+            sites.push_back(share.site);
+        return locks::design(asked, sites);
+    }
     const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
     std::size_t offset(Rank r) const { return offsets_[static_cast<std::size_t>(r)]; }
 
     Rank rank_;
     std::vector<Share> shares_;
+    locks::Design design_;
     std::vector<std::size_t> offsets_;
     std::size_t regions_ = 0, state_ = 0, stride_ = 0, memory_ = 0, bytes_ = 0;
     bool mapped_ = false, dynamic_ = false;
@@ -124,10 +131,9 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
       check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       published_regions_(plan.published_regions(segment_.base())),
-      fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec, plan.oversubscribed())),
-      choice_(locks::choose(
-          plan.lock(), {.ranks = spec.comm.size, .oversubscribed = plan.oversubscribed()})),
-      lock_(locks::make(choice_, fabric_, plan.thresholds())),
+      fabric_(plan.words(segment_.base()), spec.comm.rank,
+              waiter_for(spec, plan.design().oversubscribed)),
+      choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     parts_[rank()] = plan.my_part();
     if (published_regions_ != nullptr)
@@ -136,11 +142,15 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
     const rmalock_comm_t& comm = spec.comm;
-    const Plan::Share mine = Plan::share_of(spec);
+    // An info value is each process's own; one window has one lock.
+    locks::Asked asked = Plan::asked(spec.params);
+    if (comm.broadcast(comm.handle, &asked, sizeof asked, 0) != 0)
+        return RMALOCK_ERR_COMM;
+    const Plan::Share mine = Plan::share_of(spec, asked);
     std::vector<Plan::Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    const Plan plan(spec, std::move(shares));
+    const Plan plan(spec, asked, std::move(shares));
 
     Segment segment;
     const Status status =
@@ -152,11 +162,14 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     if (comm.barrier(comm.handle) != 0)
         return RMALOCK_ERR_COMM;
     if (comm.rank == 0) {
-        report(1, "window '%s' selected: lock %s (%s); %d ranks on one node%s",
-               window->name(), window->choice_.name, window->choice_.reason, comm.size,
+        report(1, "window '%s' selected: lock %s (%s)%s; %d ranks on one node%s", window->name(),
+               window->choice_.name, window->choice_.reason,
+               locks::summary(plan.design()).c_str(), comm.size,
                window->fabric_.waiter().yield ? ", waits yield the core" : "");
         report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs",
                window->name(), plan.bytes(), plan.state_bytes());
+        for (const std::string& line : locks::describe(plan.design()))
+            report(2, "window '%s': %s", window->name(), line.c_str());
     }
     return RMALOCK_OK;
 }
