@@ -11,6 +11,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/baton.hh \
 	ompi_osc_rmalock/locks/d_mcs.hh \
 	ompi_osc_rmalock/locks/design.cc \
 	ompi_osc_rmalock/locks/design.hh \

@@ -35,10 +35,10 @@ std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
         Value value = 0;
         const auto read = std::from_chars(text.data() + begin, text.data() + end, value);
-        if (read.ec != std::errc() || read.ptr != text.data() + end || value < 1 ||
-            value > kLargestTurn || values.size() == topology::kMostItems) {
+        if (read.ec != std::errc() || read.ptr != text.data() + end || value > kLargestTurn ||
+            values.size() == topology::kMostItems) {
             why = "it is auto, or up to " + std::to_string(topology::kMostItems) +
-                  " numbers from 1 to " + std::to_string(kLargestTurn) + ", separated by commas";
+                  " numbers from 0 to " + std::to_string(kLargestTurn) + ", separated by commas";
             return {};
         }
         values.push_back(value);
@@ -68,9 +68,10 @@ Site site(const Asked& asked, bool oversubscribed) {
 
 Design design(const Asked& asked, const std::vector<Site>& sites) {
     std::vector<topology::Place> places;
-    bool oversubscribed = false;
+    bool oversubscribed = false, one_node = true;
     for (const Site& s : sites) {
         places.push_back(s.place);
+        one_node = one_node && s.place.node == sites.front().place.node;
         oversubscribed = oversubscribed || s.oversubscribed;
     }
     const Rank ranks = static_cast<Rank>(sites.size());
@@ -78,11 +79,15 @@ Design design(const Asked& asked, const std::vector<Site>& sites) {
     topology::Machine machine = topology::build(topology::parse(asked.topology, why), places);
     const Thresholds limits = thresholds(asked);
     topology::Level counters = topology::counters(machine, static_cast<Rank>(limits.t_dc));
-    const WindowTraits traits{.ranks = ranks,
-                              .nodes = static_cast<Rank>(machine.nodes.elements()),
-                              .oversubscribed = oversubscribed};
-    Design made{choose(asked.lock, traits), limits, std::move(machine),
-                std::move(counters),        {},     oversubscribed};
+    const WindowTraits traits{
+        .ranks = ranks, .one_node = one_node, .oversubscribed = oversubscribed};
+    Design made{choose(asked.lock, traits),
+                limits,
+                std::move(machine),
+                std::move(counters),
+                {},
+                oversubscribed,
+                one_node};
     made.slots = slots_of(made, ranks);
     return made;
 }

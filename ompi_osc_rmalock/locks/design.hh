@@ -61,6 +61,8 @@ struct Thresholds {
             return otherwise;
         return i - 2 < t_l.size() ? t_l[i - 2] : t_l.back();
     }
+    /// T_L of a lock without levels; `otherwise` as above.
+    Value innermost(Value otherwise) const { return t_l.empty() ? otherwise : t_l.back(); }
 };
 
 inline constexpr Value kLargestTurn = 1000000; ///< of T_L
@@ -76,6 +78,7 @@ struct Design {
     topology::Level counters;
     fabric::LockSlots slots;
     bool oversubscribed = false; ///< some process finds its node to be
+    bool one_node = true;        ///< whatever tree was asked for
 };
 
 /// sites[p] is rank p's.

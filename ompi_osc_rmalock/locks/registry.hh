@@ -31,7 +31,7 @@ class WindowLock {
 /// What `auto` looks at.
 struct WindowTraits {
     Rank ranks = 0;
-    Rank nodes = 1;
+    bool one_node = true;
     bool oversubscribed = false; ///< more ranks than cores on some node
 };
 

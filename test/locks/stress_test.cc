@@ -44,11 +44,18 @@ struct Parts {
     locks::RmaRwLimits limits;
 };
 
+/// The phase-fair lock whose released locks may be taken past the first of the queue.
+struct Passing : locks::Pfx<F> {
+    using Pfx::Pfx;
+};
+
 template <class Lock>
 Lock build(Parts& p) {
     constexpr Slot kHome = WindowSlots::lock;
     if constexpr (std::is_same_v<Lock, locks::Pfx<F>>)
         return {p.fabric, kHome, p.pool, {.t_w = 2}};
+    else if constexpr (std::is_same_v<Lock, Passing>)
+        return {p.fabric, kHome, p.pool, {.t_w = 5, .t_l = 2}};
     else if constexpr (std::is_same_v<Lock, locks::DMcs<F>>)
         return {p.fabric, kHome, p.pool};
     else if constexpr (std::is_same_v<Lock, locks::RmaMcs<F>>)
@@ -99,7 +106,7 @@ StressOptions options(Rank ranks, unsigned writer_percent, unsigned held) {
 template <class Adapter>
 class Stress : public testing::Test {};
 using Adapters = testing::Types<Gated<locks::DirectPassive<F>>, Gated<locks::Pfx<F>>,
-                                Gated<locks::DMcs<F>>, Gated<locks::RmaMcs<F>>,
+                                Gated<Passing>, Gated<locks::DMcs<F>>, Gated<locks::RmaMcs<F>>,
                                 Gated<locks::RmaRw<F>>, Gated<locks::FompiSpin<F>>, OwnAll>;
 TYPED_TEST_SUITE(Stress, Adapters);
 

@@ -46,6 +46,20 @@ TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
     EXPECT_TRUE(made.oversubscribed);
 }
 
+TEST(Design, AutomaticChoosesByNodesAndCores) {
+    const auto chosen = [](std::initializer_list<std::int32_t> nodes, bool oversubscribed) {
+        std::vector<Site> sites;
+        for (const std::int32_t node : nodes)
+            sites.push_back({.place = {.node = node}, .oversubscribed = oversubscribed});
+        return std::string(design(asked({.topology = "node:1"}), sites).choice.name);
+    };
+    EXPECT_EQ(chosen({3}, false), "direct_passive");
+    EXPECT_EQ(chosen({3, 3}, false), "pfx");
+    EXPECT_EQ(chosen({3, 3}, true), "pfx");
+    EXPECT_EQ(chosen({3, 4}, false), "pfx");
+    EXPECT_EQ(chosen({3, 4}, true), "direct_passive");
+}
+
 TEST(Design, MemoryIsWhatTheLockNeeds) {
     const auto slots = [](const char* lock, const char* topology, std::int32_t t_dc) {
         return alike(6, {.lock = lock, .topology = topology, .t_dc = t_dc}).slots;

@@ -80,7 +80,7 @@ TEST_F(Params, TextsWithAGrammarAreRead) {
     EXPECT_EQ(set("t_l", "4,8"), RMALOCK_OK) << why;
     EXPECT_EQ(set("topology", "numa:2,node,rack:2"), RMALOCK_OK) << why;
     EXPECT_EQ(set("t_l", "4,,8"), RMALOCK_ERR_ARG);
-    EXPECT_STREQ(why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 1 to 1000000, "
+    EXPECT_STREQ(why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 0 to 1000000, "
                       "separated by commas");
     EXPECT_EQ(set("topology", "node,cabinet"), RMALOCK_ERR_ARG);
     EXPECT_STREQ(why, "parameter 'topology' cannot be 'node,cabinet': 'cabinet' is no level; there are l3, "

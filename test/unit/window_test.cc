@@ -263,21 +263,6 @@ TEST(Creation, NoFileIsLeftBehind) {
     EXPECT_EQ(count(), before);
 }
 
-TEST(Creation, RanksThatSeeDifferentMachinesUseOneLock) {
-    in_processes(3, [](Member& member) {
-        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
-        spec.oversubscribed = member.rank == 1;
-        rmalock_window_t* window = nullptr;
-        void* base = nullptr;
-        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
-            return false;
-        const char* reason = nullptr;
-        const bool good =
-            rmalock_window_lock_name(window, &reason) == std::string("direct_passive");
-        return rmalock_window_free(window) == RMALOCK_OK && good;
-    });
-}
-
 TEST(Creation, RanksThatAskForDifferentLocksGetRankZeros) {
     in_processes(3, [](Member& member) {
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
