@@ -3,7 +3,8 @@
 core_cppflags = -I$(srcdir)/ompi_osc_rmalock -I$(srcdir)
 
 noinst_LTLIBRARIES += librmalock_core.la
-librmalock_core_la_CPPFLAGS = $(core_cppflags)
+librmalock_core_la_CPPFLAGS = $(core_cppflags) $(HWLOC_CFLAGS)
+librmalock_core_la_LIBADD = $(HWLOC_LIBS)
 librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/concept.hh \
 	ompi_osc_rmalock/fabric/cpu.hh \
@@ -12,7 +13,10 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/baton.hh \
 	ompi_osc_rmalock/locks/d_mcs.hh \
+	ompi_osc_rmalock/locks/design.cc \
+	ompi_osc_rmalock/locks/design.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
 	ompi_osc_rmalock/locks/fompi_rw.hh \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
@@ -30,6 +34,11 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
+	ompi_osc_rmalock/topology/here.cc \
+	ompi_osc_rmalock/topology/machine.cc \
+	ompi_osc_rmalock/topology/machine.hh \
+	ompi_osc_rmalock/topology/spec.cc \
+	ompi_osc_rmalock/topology/spec.hh \
 	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/window/access.cc \
 	ompi_osc_rmalock/window/access.hh \

@@ -48,6 +48,12 @@ static int comm_allgather(void* handle, const void* mine, void* all, size_t byte
                                         comm->c_coll->coll_allgather_module);
 }
 
+static int comm_broadcast(void* handle, void* data, size_t bytes, int root) {
+    struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
+    return comm->c_coll->coll_bcast(data, (int)bytes, MPI_BYTE, root, comm,
+                                    comm->c_coll->coll_bcast_module);
+}
+
 /* The lowest rank of the caller's node; `chunk`, if not 0, so many ranks of a node make one. */
 static int first_of_node(struct ompi_communicator_t* comm, int chunk) {
     const struct ompi_group_t* group = comm->c_local_group;
@@ -72,6 +78,7 @@ rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node)
         .size = ompi_comm_size(comm),
         .barrier = comm_barrier,
         .allgather = comm_allgather,
+        .broadcast = comm_broadcast,
         .node =
             first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
     };

@@ -81,6 +81,7 @@ typedef struct rmalock_comm {
     int size;
     int (*barrier)(void *handle);
     int (*allgather)(void *handle, const void *mine, void *all, size_t bytes);
+    int (*broadcast)(void *handle, void *data, size_t bytes, int root);
     int node; /* the lowest rank that is on the caller's node */
 } rmalock_comm_t;
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "fabric/layout.hh"
@@ -17,22 +16,41 @@ std::size_t whole_lines(std::size_t bytes) {
 
 } // namespace
 
-Share Plan::share_of(const rmalock_spec_t& spec) {
+locks::Asked Plan::asked(const rmalock_params_t& params) {
+    return locks::asked({.lock = params.lock,
+                         .topology = params.topology,
+                         .t_l = params.t_l,
+                         .t_dc = params.t_dc,
+                         .t_r = params.t_r,
+                         .t_w = params.t_w});
+}
+
+Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
     Share mine{};
     mine.address = reinterpret_cast<std::uint64_t>(spec.base);
     mine.size = spec.size;
     mine.disp_unit = spec.disp_unit;
     mine.pid = getpid();
     mine.node = spec.comm.node;
-    mine.t_w = spec.params.t_w;
-    mine.oversubscribed = spec.oversubscribed;
     mine.noncontiguous = spec.noncontiguous;
-    std::snprintf(mine.lock, sizeof mine.lock, "%s", spec.params.lock);
+    mine.site = locks::site(asked, spec.oversubscribed);
+    mine.site.place.node = spec.comm.node;
     return mine;
 }
 
-Plan::Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
-    : rank_(spec.comm.rank), shares_(std::move(shares)) {
+namespace {
+
+locks::Design design_of(const locks::Asked& asked, const std::vector<Share>& shares) {
+    std::vector<locks::Site> sites;
+    for (const Share& share : shares)
+        sites.push_back(share.site);
+    return locks::design(asked, sites);
+}
+
+} // namespace
+
+Plan::Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares)
+    : rank_(spec.comm.rank), shares_(std::move(shares)), design_(design_of(asked, shares_)) {
     dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
     mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
     find_members();
@@ -45,7 +63,6 @@ void Plan::find_members() {
     hosts_ = 0;
     for (Rank r = 0; r < size(); ++r) {
         hosts_ += share(r).node == r ? 1 : 0;
-        oversubscribed_ = oversubscribed_ || share(r).oversubscribed;
         if (on_node(r))
             members_.push_back(r);
     }
@@ -84,7 +101,7 @@ void Plan::lay_out(bool packed) {
     static constexpr std::size_t kSlack = 16;
     reach_stride_ = networked_ ? sizeof(Reach) + (2 * (key_bytes + kSlack) + 7) / 8 * 8 : 0;
     state_ = reaches_ + whole_lines(ranks * reach_stride_);
-    regions_ = fabric::bytes_of(fabric::WindowSlots::count(size()));
+    regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), design_.slots));
     stride_ = regions_ + (dynamic_ ? kRegionBytes : 0);
     memory_ = whole_pages(state_ + members_.size() * stride_);
     std::size_t at = memory_;

@@ -28,12 +28,9 @@ struct Share {
     std::uint64_t peer;      ///< the process's name there
     std::uint32_t seat;      ///< the window's number in this process
     std::uint32_t key_bytes; ///< what a key takes
-    // What may differ between processes, and must not in one window (jobs that were spawned later
-    // see other numbers of ranks; an info value is each process's own).
-    std::int32_t t_w;
     AtomicsBy atomics; ///< on words of other nodes, as far as the process knows or was told
-    bool oversubscribed, noncontiguous;
-    char lock[24];
+    bool noncontiguous;
+    locks::Site site;
 };
 
 /// How a rank is reached through the network. In the node's segment, filled in by the lowest rank of the
@@ -51,15 +48,13 @@ struct Reach {
 /// State: the words of fabric/layout.hh, and for DYNAMIC windows the table of regions.
 class Plan {
   public:
-    static Share share_of(const rmalock_spec_t& spec);
-    Plan(const rmalock_spec_t& spec, std::vector<Share> shares);
+    static locks::Asked asked(const rmalock_params_t& params);
+    static Share share_of(const rmalock_spec_t& spec, const locks::Asked& asked);
+    Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares);
 
-    // The parameters of all: rank 0's; and oversubscribed if any process finds its node to be.
-    const char* lock() const { return shares_[0].lock; }
-    locks::Thresholds thresholds() const { return {.t_w = static_cast<locks::Value>(shares_[0].t_w)}; }
-    bool oversubscribed() const { return oversubscribed_; }
+    /// The lock of all.
+    const locks::Design& design() const { return design_; }
     fabric::Domain domain() const { return domain_; }
-
     /// The domain is not known to all, and they have to find out before the window can be used.
     bool must_probe() const { return must_probe_; }
     void set_domain(fabric::Domain domain) { domain_ = domain; }
@@ -114,12 +109,13 @@ class Plan {
 
     Rank rank_;
     std::vector<Share> shares_;
+    locks::Design design_;
     std::vector<Rank> members_;        ///< of this node, ascending
     std::vector<std::size_t> offsets_; ///< by place on the node: of the memory
     std::size_t my_place_ = 0;
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
-    bool mapped_ = false, dynamic_ = false, networked_ = false, oversubscribed_ = false,
+    bool mapped_ = false, dynamic_ = false, networked_ = false,
          must_probe_ = false;
     std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
                 memory_ = 0, bytes_ = 0;

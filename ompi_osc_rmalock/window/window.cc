@@ -17,7 +17,7 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     const std::string_view yield = spec.params.yield;
     return {.progress = host().progress,
             .spins = static_cast<unsigned>(spec.params.spin),
-            .yield = yield == "always" || (yield == "auto" && plan.oversubscribed()),
+            .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
             .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr};
 }
 
@@ -46,10 +46,7 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       remote_(std::move(remote)),
       fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
               plan.domain(), remote_.get()),
-      choice_(locks::choose(plan.lock(), {.ranks = spec.comm.size,
-                                          .hosts = plan.hosts(),
-                                          .oversubscribed = plan.oversubscribed()})),
-      lock_(locks::make(choice_, fabric_, plan.thresholds())),
+      choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
     plan.write_parts(segment_.base());
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
@@ -58,9 +55,13 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
     const rmalock_comm_t& comm = spec.comm;
+    // An info value is each process's own; one window has one lock.
+    locks::Asked asked = Plan::asked(spec.params);
+    if (comm.broadcast(comm.handle, &asked, sizeof asked, 0) != 0)
+        return RMALOCK_ERR_COMM;
     std::unique_ptr<Remote> remote;
     std::unique_ptr<SegmentFile> file;
-    Share mine = Plan::share_of(spec);
+    Share mine = Plan::share_of(spec, asked);
     if (comm.node == comm.rank) {
         file = std::make_unique<SegmentFile>(spec.params.shm_dir);
         mine.file = file->name();
@@ -75,7 +76,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    Plan plan(spec, std::move(shares));
+    Plan plan(spec, asked, std::move(shares));
     if (!plan.networked())
         remote.reset();
 
@@ -130,11 +131,13 @@ void Window::announce(const Plan& plan) const {
         std::snprintf(where, sizeof where, "on %d nodes, %s between them", plan.hosts(),
                       plan.domain() == fabric::Domain::nic ? "atomics by network adapters"
                                                            : "atomics by CPUs");
-    report(1, "window '%s' selected: lock %s (%s); %d ranks %s%s", name(), choice_.name,
-           choice_.reason, comm_.size, where,
+    report(1, "window '%s' selected: lock %s (%s)%s; %d ranks %s%s", name(), choice_.name,
+           choice_.reason, locks::summary(plan.design()).c_str(), comm_.size, where,
            fabric_.waiter().yield ? ", waits yield the core" : "");
     report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs", name(),
            plan.bytes(), plan.state_bytes());
+    for (const std::string& line : locks::describe(plan.design()))
+        report(2, "window '%s': %s", name(), line.c_str());
 }
 
 Status Window::free() {
