@@ -83,7 +83,7 @@ struct Counters {
 
 /// Handles an active message: who sent it, its header, its data. Runs with the worker locked, in
 /// any thread that runs progress, the progress thread included; never calls MPI, never waits. Both
-/// ranges end with the call.
+/// ranges end with the call, and are not aligned.
 using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
                                 std::span<const std::byte> data);
 
