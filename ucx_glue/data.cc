@@ -1,11 +1,18 @@
 // Puts, gets and posted words: issued at once while there is room, queued beyond.
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 #include "ucx_glue/callbacks.hh"
 
 namespace rmalock::ucx {
 
 namespace {
+
+/// Requests that a peer may have under way whatever the others have.
+constexpr std::size_t kAlways = 8;
+/// Requests issued to a peer before it is the next one's turn.
+constexpr std::size_t kChunk = 64;
 
 const char* tried(Request::Kind kind) {
     switch (kind) {
@@ -102,10 +109,20 @@ void Worker::post(const Request& request) {
     }
     if (request.completion != nullptr)
         request.completion->expect();
-    if (queue_.empty() && in_flight_ < options_.most_outstanding)
-        issue(request);
-    else
-        queue_.push_back(request);
+    if (peer.queue_ == nullptr && has_room(peer))
+        return issue(request);
+    if (peer.queue_ == nullptr) {
+        peer.queue_ = std::make_unique<std::deque<Request>>();
+        queued_peers_.push_back(&peer);
+    }
+    peer.queue_->push_back(request);
+}
+
+bool Worker::has_room(const Peer& peer) const {
+    return in_flight_ < options_.most_outstanding ||
+           peer.issued_.load(std::memory_order_relaxed) -
+                   peer.completed_.load(std::memory_order_relaxed) <
+               kAlways;
 }
 
 void Worker::issue(const Request& request) {
@@ -124,15 +141,24 @@ void Worker::issue(const Request& request) {
     throw_failure();
 }
 
-/// At most most_outstanding at a time, also where each is complete at once: a round is bounded.
+/// The peers by turns, a chunk each; the order of one peer's requests is kept, since flushes count
+/// on it. At most most_outstanding in all, also where each is complete at once: a round is bounded.
 bool Worker::issue_queued() {
     std::size_t issued = 0;
-    for (; !queue_.empty() && in_flight_ < options_.most_outstanding &&
-           issued < options_.most_outstanding;
-         ++issued) {
-        const Request request = queue_.front();
-        queue_.pop_front();
-        issue(request);
+    const std::size_t most = std::max(options_.most_outstanding, kAlways);
+    for (std::size_t peers = queued_peers_.size(); peers != 0 && issued < most; --peers) {
+        Peer& peer = *queued_peers_.front();
+        queued_peers_.pop_front();
+        for (std::size_t n = 0; n < kChunk && !peer.queue_->empty() && has_room(peer); ++n) {
+            const Request request = peer.queue_->front();
+            peer.queue_->pop_front();
+            issue(request);
+            ++issued;
+        }
+        if (peer.queue_->empty())
+            peer.queue_.reset();
+        else
+            queued_peers_.push_back(&peer);
     }
     return issued != 0;
 }

@@ -15,6 +15,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/operation.hh \
 	ucx_glue/progress_thread.cc \
 	ucx_glue/progress_thread.hh \
+	ucx_glue/signals.hh \
 	ucx_glue/status.cc \
 	ucx_glue/status.hh \
 	ucx_glue/types.hh \

@@ -2,7 +2,7 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +12,8 @@
 #include <cstring>
 #include <system_error>
 #include <thread>
+
+#include "ucx_glue/signals.hh"
 
 namespace rmalock::ucx {
 
@@ -24,23 +26,6 @@ constexpr long kLongestNap = 1'000'000;
 /// MPI call of the application that runs progress), or that UCX has something to send and nowhere
 /// to put it, for which it refuses to be armed.
 constexpr unsigned kFruitlessTurns = 3;
-
-/// Blocks all signals while a thread is created, which inherits that: the application's handlers
-/// run in the application's threads.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t before_;
-};
 
 /// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it wakes,
 /// where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish, like a

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "ucx_glue/callbacks.hh"
+#include "ucx_glue/signals.hh"
 
 namespace rmalock::ucx {
 
@@ -21,6 +22,7 @@ ucp_context* open_context(const Worker::Options& options) {
           ucp_config_read(nullptr, nullptr, &config));
     // messages.cc says why.
     ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1");
+    const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
     params.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64 | UCP_FEATURE_AMO32 | UCP_FEATURE_AM |
@@ -42,6 +44,7 @@ ucp_worker* open_worker(ucp_context* context) {
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     ucp_worker* worker = nullptr;
+    const SignalsBlocked blocked;
     check("open a worker", ucp_worker_create(context, &params, &worker));
     return worker;
 }

@@ -65,6 +65,7 @@ class Peer {
     Count flushing_{0};   ///< complete at the peer when the last flush that began is
     Count flushed_{0};    ///< complete at the peer
     bool listed_ = false; ///< is in the worker's list of peers to flush
+    std::unique_ptr<std::deque<Request>> queue_; ///< posted, not issued; null while there is none
 };
 
 /// The atomics that return what was there before.
@@ -82,7 +83,7 @@ struct Counters {
 
 /// Handles an active message: who sent it, its header, its data. Runs with the worker locked, in
 /// any thread that runs progress, the progress thread included; never calls MPI, never waits. Both
-/// ranges end with the call.
+/// ranges end with the call, and are not aligned.
 using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
                                 std::span<const std::byte> data);
 
@@ -96,7 +97,8 @@ class Worker {
         /// Peers this process is expected to talk to (UCX chooses transports by it; equal on all
         /// ranks).
         std::size_t expected_peers = 2;
-        /// Puts, gets and posted atomics that are given to UCX at a time; more wait in a queue.
+        /// Puts, gets and posted atomics that are given to UCX at a time; more wait in queues. A
+        /// few to each peer go in any case, so that one that does not serve holds up nobody else.
         std::size_t most_outstanding = 1024;
         MessageHandler handler = nullptr;
         /// Called with the worker locked after every round of progress: work that a handler put
@@ -227,6 +229,7 @@ class Worker {
     ucp_ep* endpoint(Peer& peer);
     void post(const Request& request);
     void issue(const Request& request);
+    bool has_room(const Peer& peer) const;
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);
@@ -254,7 +257,7 @@ class Worker {
 
     std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
     std::vector<Peer*> unflushed_peers_; ///< every peer that is unflushed, and some that were
-    std::deque<Request> queue_;          ///< posted, not issued: the longest first
+    std::deque<Peer*> queued_peers_;     ///< those with a queue, in turn
     std::size_t in_flight_ = 0;          ///< issued requests that are not complete
     Pool<Operation> operations_;
     Pool<Message> messages_;

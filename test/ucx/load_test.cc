@@ -55,6 +55,44 @@ TEST_P(Load, AMillionPutsWaitInLittleMemory) {
     });
 }
 
+TEST_P(Load, APeerThatDoesNotServeHoldsUpNobodyElse) {
+    static constexpr std::size_t kWords = 200'000;
+    run(
+        3, GetParam(),
+        [](Site& site) {
+            for (int target = 0; target < site.size; ++target) // connects
+                site.worker.read_word(site.waiter, site.peer(target), site.address(target, 0),
+                                      site.key(target));
+            site.fence();
+            const std::uint64_t value = 7;
+            const auto put = [&](int target, std::size_t word) {
+                site.worker.put(site.peer(target), &value, sizeof value, site.address(target, word),
+                                site.key(target));
+            };
+            if (site.rank == 0) {
+                for (std::size_t n = 0; n < kWords; ++n)
+                    put(1, n);
+                for (std::size_t n = 0; n < 100; ++n)
+                    put(2, n);
+                site.worker.flush(site.waiter, site.peer(2));
+                put(2, 100);
+                site.worker.flush(site.waiter, site.peer(2));
+                site.fence_asleep();
+                site.worker.flush_all(site.waiter);
+            } else if (site.rank == 1) {
+                site.fence_asleep(); // until the others are done with each other
+            } else {
+                site.fence();
+            }
+            site.fence();
+            for (std::size_t n = 0; n < (site.rank == 1 ? kWords : 0); ++n)
+                ASSERT_EQ(site.memory[n], 7u);
+            for (std::size_t n = 0; n < (site.rank == 2 ? 101u : 0u); ++n)
+                ASSERT_EQ(site.memory[n], 7u);
+        },
+        kWords);
+}
+
 TEST_P(Load, LongPutsAndGetsBothWays) {
     static constexpr std::size_t kWords = 8'000'000; // 64 MB
     run(

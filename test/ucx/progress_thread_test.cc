@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -22,23 +23,29 @@ class Thread : public testing::TestWithParam<Transport> {};
 INSTANTIATE_TEST_SUITE_P(Over, Thread, testing::Values(kTcp, kShared, kAny),
                          [](const auto& given) { return std::string(given.param.name); });
 
-/// The system's number of the progress thread of this process.
-pid_t thread_id() {
+/// The threads of this process by the system's numbers, with their names.
+std::map<pid_t, std::string> all_threads() {
+    std::map<pid_t, std::string> threads;
     DIR* tasks = opendir("/proc/self/task");
-    pid_t found = 0;
-    while (const dirent* task = readdir(tasks)) {
-        std::string name;
-        std::ifstream(std::string("/proc/self/task/") + task->d_name + "/comm") >> name;
-        if (name == "rmalock")
-            found = static_cast<pid_t>(std::atoi(task->d_name));
-    }
+    while (const dirent* task = readdir(tasks))
+        if (task->d_name[0] != '.')
+            std::ifstream(std::string("/proc/self/task/") + task->d_name + "/comm") >>
+                threads[static_cast<pid_t>(std::atoi(task->d_name))];
     closedir(tasks);
-    return found;
+    return threads;
 }
 
-/// A line of the system's status of the thread.
-std::string status_of_thread(const std::string& field) {
-    std::ifstream status("/proc/self/task/" + std::to_string(thread_id()) + "/status");
+/// The progress thread.
+pid_t thread_id() {
+    for (const auto& [id, name] : all_threads())
+        if (name == "rmalock")
+            return id;
+    return 0;
+}
+
+/// A line of the system's status of a thread.
+std::string status_of(pid_t thread, const std::string& field) {
+    std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
     std::string line;
     while (std::getline(status, line))
         if (line.starts_with(field + ":"))
@@ -147,6 +154,25 @@ TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
     });
 }
 
+TEST_P(Thread, LetsTheMainThreadInWhileItServesAFlood) {
+    run_answering(3, GetParam(), [](Site& site) {
+        ProgressThread thread(site.worker);
+        site.fence_asleep();
+        const std::atomic_ref end(site.memory[3]);
+        if (site.rank != 0) {
+            while (end.load() == 0)
+                site.worker.send(site.peer(0), {}, {}); // which counts it
+        } else {
+            for (int n = 0; n < 20; ++n)
+                use(site, 0);
+            for (int target = 1; target < site.size; ++target)
+                site.worker.fetch(site.waiter, site.peer(target), Fetch::add,
+                                  site.address(target, 3), site.key(target), 1);
+        }
+        site.fence_asleep();
+    });
+}
+
 TEST_P(Thread, NeverWakesWhileNothingHappens) {
     run_answering(2, GetParam(), [](Site& site) {
         ProgressThread thread(site.worker);
@@ -155,7 +181,7 @@ TEST_P(Thread, NeverWakesWhileNothingHappens) {
             use(site, 1);
         site.fence_asleep();
         // It is asleep once a whole while has passed without a switch.
-        const auto switches = [] { return status_of_thread("voluntary_ctxt_switches"); };
+        const auto switches = [] { return status_of(thread_id(), "voluntary_ctxt_switches"); };
         const auto deadline = Clock::now() + 20s;
         std::string before = switches();
         for (;;) {
@@ -179,8 +205,11 @@ TEST_P(Thread, TakesNoSignalsAndAnotherCore) {
         cpu_set_t before, after;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
         ProgressThread thread(site.worker);
-        const std::uint64_t blocked = std::stoull(status_of_thread("SigBlk"), nullptr, 16);
-        EXPECT_EQ(blocked & 0x7fffffff, 0x7ffbfeffu) << "all but KILL and STOP";
+        for (const auto& [id, name] : all_threads())
+            if (id != getpid()) {
+                const std::uint64_t blocked = std::stoull(status_of(id, "SigBlk"), nullptr, 16);
+                EXPECT_EQ(blocked & 0x7fffffff, 0x7ffbfeffu) << name << ": all but KILL and STOP";
+            }
         EXPECT_EQ(sched_getaffinity(thread_id(), sizeof after, &after), 0);
         const int cores = CPU_COUNT(&before);
         EXPECT_EQ(CPU_COUNT(&after), cores > 1 ? cores - 1 : 1);
