@@ -197,7 +197,7 @@ def keep(script, arguments, namespaces, environment, what):
 
 def inside(keeper, command, *, only_network=False):
     """The command line that runs `command` in the namespaces of a keeper."""
-    flags = ["--net"] if only_network else [*NAMESPACES, "--root"]
+    flags = ["--net"] if only_network else [*NAMESPACES, "--root", "--wd"]
     return ["nsenter", "--target", str(keeper["process"][0]), *flags, "--", *command]
 
 
