@@ -93,7 +93,7 @@ mca_osc_rmalock_la_SOURCES = \
 ## The core's objects are C++, so the C++ compiler links; the libraries of Open MPI are named because a
 ## libmpi that was dlopen'ed (mpi4py) offers no symbols to others.
 nodist_EXTRA_mca_osc_rmalock_la_SOURCES = cxx_links.cc
-mca_osc_rmalock_la_LIBADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(OMPI_LIBS) $(HWLOC_LIBS)
+mca_osc_rmalock_la_LIBADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(OMPI_LIBS) $(HWLOC_LIBS) $(PMIX_LIBS)
 mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs
 
 EXTRA_DIST += ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md

@@ -21,10 +21,16 @@
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/win/win.h"
+#include "ompi/proc/proc.h"
 #include "opal/datatype/opal_convertor.h"
 #include "opal/datatype/opal_datatype_internal.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/hwloc/base/base.h"
+#if OMPI_MAJOR_VERSION >= 5
+#include <pmix.h>
+#else
+#include "opal/mca/pmix/pmix.h"
+#endif
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/info.h"
 #include "opal/util/info_subscriber.h"
@@ -106,6 +112,39 @@ static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm
 static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;
 }
+
+/* Meets the other processes of the job, while Open MPI's progress goes on; where nothing can do that, goes
+ * on alone. */
+#if OMPI_MAJOR_VERSION >= 5
+static inline void osc_rmalock_fence_done(pmix_status_t status, void* done) {
+    (void)status;
+    *(volatile int*)done = 1;
+}
+static inline void osc_rmalock_fence(void) {
+    volatile int done = 0;
+    if (PMIX_SUCCESS != PMIx_Fence_nb(NULL, 0, NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
+        return;
+    }
+    while (!done) {
+        opal_progress();
+    }
+}
+#else
+static inline void osc_rmalock_fence_done(int status, void* done) {
+    (void)status;
+    *(volatile int*)done = 1;
+}
+static inline void osc_rmalock_fence(void) {
+    volatile int done = 0;
+    if (NULL == opal_pmix.fence_nb ||
+        OPAL_SUCCESS != opal_pmix.fence_nb(NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
+        return;
+    }
+    while (!done) {
+        opal_progress();
+    }
+}
+#endif
 
 /* The name of a structure that has another size in this Open MPI than in the headers rmalock was
  * compiled with (another Open MPI, or a wrong stand-in header in compat/); NULL if all agree. */

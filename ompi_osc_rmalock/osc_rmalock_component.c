@@ -97,8 +97,20 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     return OMPI_SUCCESS;
 }
 
+/* Alike on all processes of the job. */
+static bool job_may_use_network(void) {
+    const rmalock_params_t* params = &mca_osc_rmalock_component.params;
+    return ompi_proc_world_size() > osc_rmalock_local_ranks() || 0 != params->ranks_per_node ||
+           0 == strcmp(params->domain, "nic");
+}
+
 static int component_finalize(void) {
-    if (rmalock_network_is_open()) {
+    const bool open = rmalock_network_is_open();
+    rmalock_network_disconnect();
+    if (job_may_use_network()) { /* all of the job, or none: some may not have opened it */
+        osc_rmalock_fence();
+    }
+    if (open) {
         opal_progress_unregister(osc_rmalock_progress);
         rmalock_network_close();
     }

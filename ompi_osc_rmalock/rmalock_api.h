@@ -93,7 +93,9 @@ bool rmalock_network_open(const rmalock_params_t *params, char *why, size_t why_
 bool rmalock_network_is_open(void);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
-/* No process may still send to this one. */
+/* At the end: closes the connections; between the two all processes meet, and go on making progress, so
+ * that none of them misses another's answer. */
+void rmalock_network_disconnect(void);
 void rmalock_network_close(void);
 
 /* ---- windows ---------------------------------------------------------------------------------- */

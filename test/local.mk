@@ -4,8 +4,6 @@ test_cppflags = $(core_cppflags) -I$(srcdir)/test $(GTEST_CFLAGS)
 asan_flags = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 tsan_flags = -fsanitize=thread
 
-
-
 harness_headers = \
 	test/harness/counting.hh \
 	test/harness/delayed.hh \
@@ -30,13 +28,13 @@ TESTS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test
 
 test_unit_test_SOURCES = $(unit_sources)
 test_unit_test_CPPFLAGS = $(test_cppflags)
-test_unit_test_LDADD = librmalock_core.la $(GTEST_LIBS)
+test_unit_test_LDADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(GTEST_LIBS)
 
 ## The core again, compiled with the sanitizers: an object of librmalock_core.la would hide its errors.
-test_unit_test_asan_SOURCES = $(unit_sources) $(librmalock_core_la_SOURCES)
-test_unit_test_asan_CPPFLAGS = $(test_cppflags) $(HWLOC_CFLAGS)
+test_unit_test_asan_SOURCES = $(unit_sources) $(librmalock_core_la_SOURCES) $(librmalock_ucx_la_SOURCES)
+test_unit_test_asan_CPPFLAGS = $(test_cppflags) $(HWLOC_CFLAGS) $(UCX_CFLAGS)
 test_unit_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
-test_unit_test_asan_LDADD = $(HWLOC_LIBS) $(GTEST_LIBS)
+test_unit_test_asan_LDADD = $(HWLOC_LIBS) $(UCX_LIBS) $(GTEST_LIBS)
 
 test_cost_test_SOURCES = test/locks/cost_test.cc $(harness_headers)
 test_cost_test_CPPFLAGS = $(test_cppflags)

@@ -89,30 +89,35 @@ void Worker::measure_key() {
 }
 
 Worker::~Worker() {
-    const Lock lock = locked();
-    closing_ = true;
-    close_endpoints();
+    {
+        const Lock lock = locked();
+        closing_ = true;
+    }
+    disconnect();
 }
 
 /// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
 /// flushes, which waits for an answer if anything was ever sent: from a peer that closes as well,
 /// or has gone, it comes (or is an error) at once.
-void Worker::close_endpoints() {
+void Worker::disconnect() {
     std::vector<void*> closing;
-    for (auto& [id, peer] : peers_) {
-        if (peer->endpoint_ == nullptr)
-            continue;
-        const ucp_request_param_t param{};
-        void* request = ucp_ep_close_nbx(peer->endpoint_, &param);
-        peer->endpoint_ = nullptr;
-        if (UCS_PTR_IS_PTR(request))
-            closing.push_back(request);
+    {
+        const Lock lock = locked();
+        for (auto& [id, peer] : peers_) {
+            if (peer->endpoint_ == nullptr)
+                continue;
+            const ucp_request_param_t param{};
+            void* request = ucp_ep_close_nbx(peer->endpoint_, &param);
+            peer->endpoint_ = nullptr;
+            if (UCS_PTR_IS_PTR(request))
+                closing.push_back(request);
+        }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;
     const fabric::Waiter waiter;
     waiter.until([&] {
-        while (ucp_worker_progress(worker_.get()) != 0) {
-        }
+        const Lock lock = locked();
+        rounds();
         std::erase_if(closing, [](void* request) {
             const bool done = ucp_request_check_status(request) != UCS_INPROGRESS;
             if (done)
@@ -121,6 +126,7 @@ void Worker::close_endpoints() {
         });
         return closing.empty() || std::chrono::steady_clock::now() > deadline;
     });
+    const Lock lock = locked();
     for (void* request : closing)
         ucp_request_free(request);
 }

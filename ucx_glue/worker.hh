@@ -108,11 +108,15 @@ class Worker {
 
     /// Throws Error.
     explicit Worker(const Options& options);
-    /// Closes the endpoints. Nothing may be outstanding, on either side; the caller has seen to
-    /// that.
+    /// Disconnects, if that has not been done. Nothing may be outstanding, on either side; the
+    /// caller has seen to that.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
+
+    /// Closes the endpoints, in bounded time. The worker still answers others: when all processes
+    /// have come back from this, they can go without one of them missing another's answer.
+    void disconnect();
 
     /// The address by which other processes open endpoints to this one.
     const Bytes& address() const { return address_; }
@@ -240,7 +244,6 @@ class Worker {
     std::uint64_t fetched(const fabric::Waiter& waiter, Operation& operation);
     void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
     void measure_key();
-    void close_endpoints();
 
     mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
     mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it

@@ -128,4 +128,9 @@ extern "C" int rmalock_network_progress(void) {
     }
 }
 
+extern "C" void rmalock_network_disconnect(void) {
+    if (rmalock::window::Network::get() != nullptr)
+        rmalock::window::Network::get()->worker().disconnect();
+}
+
 extern "C" void rmalock_network_close(void) { rmalock::window::Network::close(); }

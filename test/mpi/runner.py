@@ -40,6 +40,11 @@ def hosts():
     return [int(n) for n in slots.split(",")] if slots else None
 
 
+def flavors(component):
+    """The window flavors a component has here: hosts share no memory."""
+    return COMPONENTS[component][1].replace(",shared", "" if hosts() else ",shared")
+
+
 def go_to_hosts(options, *folders):
     """With --hosts, starts this program once more, on the first of them; every mpirun then uses them all."""
     if not options.hosts or hosts():

@@ -24,7 +24,9 @@ struct Party {
         : made(alike(static_cast<std::size_t>(ranks), wishes)),
           world(ranks, fabric::WindowSlots::count(ranks, made.slots)) {
         for (Rank r = 0; r < ranks; ++r) {
-            fabrics.push_back(std::make_unique<WindowFabric>(world.fabric(r)));
+            fabrics.push_back(std::make_unique<WindowFabric>(
+                world.space(), fabric::Placement{.self = r, .size = ranks, .parts = nullptr},
+                world.fabric(r).waiter(), fabric::Domain::cpu, nullptr));
             lock.push_back(make(made, *fabrics.back()));
         }
     }

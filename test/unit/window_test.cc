@@ -29,6 +29,8 @@ struct Team {
 struct Member {
     Team* team;
     int rank;
+    int ranks_per_node = 64; ///< the others are reached through the network
+    const char* domain = "cpu";
 };
 
 std::vector<std::string> reports;
@@ -47,8 +49,10 @@ int barrier(void* handle) {
         team.arrived = 0;
         ++team.round;
     } else {
-        while (team.round.load() == round)
+        while (team.round.load() == round) {
+            rmalock_network_progress(); // as MPI does while it waits
             sched_yield();
+        }
     }
     return 0;
 }
@@ -73,7 +77,8 @@ int broadcast(void* handle, void* data, std::size_t bytes, int root) {
 }
 
 rmalock_comm_t comm_of(Member& member) {
-    return {&member, member.rank, member.team->size, barrier, allgather, broadcast, 0};
+    return {&member, member.rank, member.team->size, barrier, allgather, broadcast,
+            member.rank / member.ranks_per_node * member.ranks_per_node};
 }
 
 rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std::size_t size) {
@@ -89,7 +94,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.topology = "auto";
     spec.params.t_l = "auto";
     spec.params.yield = "always";
-    spec.params.domain = "cpu";
+    spec.params.domain = member.domain;
     spec.params.progress_thread = "on";
     spec.params.most_outstanding = 64;
     spec.params.shm_dir = "/dev/shm";
@@ -108,7 +113,7 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 }
 
 void start_host() {
-    const rmalock_host_t host{nullptr, keep_report, 0, false};
+    const rmalock_host_t host{[] { rmalock_network_progress(); }, keep_report, 0, false};
     rmalock_init(&host);
     reports.clear();
 }
@@ -157,7 +162,7 @@ class OneRank : public testing::Test {
     }
     rmalock_status_t put(std::ptrdiff_t displacement, const void* from, std::size_t bytes) {
         const auto mine = plain(from, bytes), theirs = plain(nullptr, bytes);
-        return rmalock_put(window, "MPI_Put", 0, displacement, &mine, &theirs);
+        return rmalock_put(window, "MPI_Put", 0, displacement, &mine, &theirs, nullptr);
     }
     Team team;
     Member member{&team, 0};
@@ -307,9 +312,10 @@ bool count_under_lock(Member& member, rmalock_flavor_t flavor) {
         std::uint64_t value = 0;
         const auto mine = plain(&value, sizeof value), theirs = plain(nullptr, sizeof value);
         good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
-        good &= rmalock_get(window, "MPI_Get", 0, 0, &mine, &theirs) == RMALOCK_OK;
+        good &= rmalock_get(window, "MPI_Get", 0, 0, &mine, &theirs, nullptr) == RMALOCK_OK;
+        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
         ++value;
-        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &theirs) == RMALOCK_OK;
+        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &theirs, nullptr) == RMALOCK_OK;
         good &= rmalock_unlock(window, 0) == RMALOCK_OK;
     }
     barrier(&member);
@@ -332,6 +338,116 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
         return !reachable || count_under_lock(m, RMALOCK_FLAVOR_CREATE);
     });
 }
+
+/// Runs `body` in 4 processes of which two each make a node; the network between the nodes is TCP.
+template <class Body>
+void on_two_nodes(const char* domain, Body body) {
+    in_processes(4, [&](Member& member) {
+        setenv("UCX_TLS", "tcp,self", 1);
+        setenv("UCX_NET_DEVICES", "lo", 1);
+        member.ranks_per_node = 2;
+        member.domain = domain;
+        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
+        char why[256];
+        if (!rmalock_network_open(&spec.params, why, sizeof why))
+            return false;
+        const bool good = body(member);
+        rmalock_network_disconnect();
+        barrier(&member);
+        rmalock_network_close();
+        return good;
+    });
+}
+
+TEST(Nodes, ExclusiveLocksProtectMemory) {
+    for (const char* domain : {"cpu", "nic", "auto"}) {
+        SCOPED_TRACE(domain);
+        on_two_nodes(domain, [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_ALLOCATE); });
+        on_two_nodes(domain, [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_CREATE); });
+    }
+}
+
+/// All ranks add to the same doubles at rank 0: `skew` bytes from an aligned address.
+bool sum_up(Member& member, rmalock_flavor_t flavor, std::size_t skew) {
+    static constexpr std::size_t kElements = 2000; // more than a message holds
+    static constexpr int kRounds = 5;
+    std::vector<double> own(kElements + 1), ones(kElements, 1.0), before(kElements, -1.0);
+    const std::size_t bytes = kElements * sizeof(double);
+    const rmalock_spec_t spec = spec_of(member, flavor, own.data(), bytes + sizeof(double));
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    const rmalock_layout_t side = plain(nullptr, bytes);
+    rmalock_combination_t what{};
+    what.operand = ones.data();
+    what.count = kElements;
+    what.element = {RMALOCK_KIND_REAL, sizeof(double), sizeof(double)};
+    what.op = RMALOCK_OP_SUM;
+    what.target_side = &side;
+    const auto at = static_cast<std::ptrdiff_t>(skew);
+    bool good = rmalock_lock_all(window, false) == RMALOCK_OK;
+    for (int i = 0; i < kRounds; ++i)
+        good &= rmalock_accumulate(window, "MPI_Accumulate", 0, at, &what) == RMALOCK_OK;
+    good &= rmalock_flush(window, RMALOCK_FLUSH_ALL, -1) == RMALOCK_OK;
+    barrier(&member);
+    what.operand = nullptr;
+    what.op = RMALOCK_OP_NO_OP;
+    what.result = before.data();
+    good &= rmalock_accumulate(window, "MPI_Get_accumulate", 0, at, &what) == RMALOCK_OK;
+    good &= rmalock_flush(window, RMALOCK_FLUSH_LOCAL, 0) == RMALOCK_OK;
+    for (const double sum : before)
+        good &= sum == kRounds * member.team->size;
+    good &= rmalock_unlock_all(window) == RMALOCK_OK;
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, AccumulatesOfAllNodesAddUp) {
+    for (const char* domain : {"cpu", "nic"}) {
+        SCOPED_TRACE(domain);
+        for (const std::size_t skew : {0, 4}) {
+            on_two_nodes(domain,
+                         [&](Member& m) { return sum_up(m, RMALOCK_FLAVOR_ALLOCATE, skew); });
+            on_two_nodes(domain, [&](Member& m) { return sum_up(m, RMALOCK_FLAVOR_CREATE, skew); });
+        }
+    }
+}
+
+/// Memory that comes and goes at rank 3 while rank 0, on the other node, uses it.
+bool attach_and_detach(Member& member) {
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    bool good = rmalock_lock_all(window, false) == RMALOCK_OK;
+    std::vector<std::vector<std::uint64_t>> memory;
+    for (std::uint64_t round = 0; round < 40; ++round) { // more regions than fit into the first room
+        std::uint64_t where[4] = {}, mine = 0;
+        if (member.rank == 3) {
+            memory.emplace_back(100);
+            mine = reinterpret_cast<std::uint64_t>(memory.back().data());
+            good &= rmalock_window_attach(window, memory.back().data(), 800) == RMALOCK_OK;
+        }
+        allgather(&member, &mine, where, sizeof mine);
+        if (member.rank == 0) {
+            const auto to = static_cast<std::ptrdiff_t>(where[3]);
+            const auto from = plain(&round, sizeof round), there = plain(nullptr, sizeof round);
+            good &= rmalock_put(window, "MPI_Put", 3, to + 8, &from, &there, nullptr) == RMALOCK_OK;
+            good &= rmalock_put(window, "MPI_Put", 3, to + 793, &from, &there, nullptr) ==
+                    RMALOCK_ERR_RANGE;
+            good &= rmalock_flush(window, RMALOCK_FLUSH, 3) == RMALOCK_OK;
+        }
+        barrier(&member);
+        if (member.rank == 3 && (good &= memory.back()[1] == round) && round % 3 == 0)
+            good &= rmalock_window_detach(window, memory.back().data()) == RMALOCK_OK;
+        barrier(&member);
+    }
+    good &= rmalock_unlock_all(window) == RMALOCK_OK;
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, RegionsAreFoundFromOtherNodes) { on_two_nodes("cpu", attach_and_detach); }
 
 TEST(Processes, SharedPartsFollowOneAnother) {
     in_processes(3, [](Member& member) {
