@@ -1,10 +1,11 @@
 /* RMA-RW, ompi_osc_rmalock/locks/rma_rw.hh and queue_tree.hh, on a tree of two levels.
  *
- * ELEMENTS elements with WRITERS writers and READERS readers each, ROUNDS acquires each; one counter for
- * each element. Every step touches one shared word. A process that cannot go on in the end is an invalid
+ * ELEMENTS elements with WRITERS writers, READERS readers and HOLDERS readers that hold a lock elsewhere and
+ * so must not wait behind writers, ROUNDS acquires each; one counter for each element. Every step touches one shared word. A process that cannot go on in the end is an invalid
  * end state.
  *
  * -DNO_DRAIN: the writer closes the counters and does not wait for the readers inside.
+ * -DKEEPS_ARRIVAL: a reader that joins those inside leaves its arrival in the counter.
  * -DCALLERS_NODE: at the root a writer queues its own node, as the paper prints it, not its element's. */
 #ifndef ELEMENTS
 #define ELEMENTS 2
@@ -14,6 +15,9 @@
 #endif
 #ifndef READERS
 #define READERS 1
+#endif
+#ifndef HOLDERS
+#define HOLDERS 0
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
@@ -47,19 +51,41 @@ byte next1[ROOT_NODES];
 mtype status1[ROOT_NODES] = none;
 byte total1[ROOT_NODES];
 /* the counters */
-byte arrive[ELEMENTS], depart[ELEMENTS];
-bit write[ELEMENTS], generation[ELEMENTS];
+byte arrive[ELEMENTS];
+short depart[ELEMENTS];
+bit write[ELEMENTS], generation[ELEMENTS]; /* beside arrive */
+bit parity[ELEMENTS];                      /* beside depart: closed if it is not generation */
 
 byte readers_inside = 0, writers_inside = 0; /* ghosts */
 
-proctype reader(byte e) {
+/* until the phase is over, or the reader has joined those inside */
+inline join_readers() {
+    over = false;
+    do
+    :: over -> break
+    :: !over && generation[e] != mine -> over = true
+    :: !over && parity[e] == mine ->
+        atomic { open = (parity[e] == mine); depart[e]-- };
+        if
+        :: open ->
+            over = true;
+#ifndef KEEPS_ARRIVAL
+            arrive[e]--
+#endif
+        :: else -> depart[e]++
+        fi
+    od
+}
+
+proctype reader(byte e; bool holds) {
     byte round;
     bit closed, mine;
+    bool over, open;
     for (round : 1 .. ROUNDS) {
         atomic { arrive[e]++; closed = write[e]; mine = generation[e] };
         if
-        :: closed ->
-            generation[e] != mine
+        :: closed && holds -> join_readers()
+        :: closed && !holds -> generation[e] != mine
         :: else
         fi;
         atomic { readers_inside++; assert(writers_inside == 0) };
@@ -85,7 +111,13 @@ inline close_counters() {
 #ifndef NO_DRAIN
     c = 0;
     do
-    :: c < ELEMENTS -> depart[c] == arrived[c]; c++
+    :: c < ELEMENTS -> atomic { depart[c] == arrived[c] -> parity[c] = 1 - parity[c] }; c++
+    :: else -> break
+    od
+#else
+    c = 0;
+    do
+    :: c < ELEMENTS -> parity[c] = 1 - parity[c]; c++
     :: else -> break
     od
 #endif
@@ -227,7 +259,7 @@ init {
             od;
             i = 0;
             do
-            :: i < READERS -> i++; run reader(e)
+            :: i < READERS + HOLDERS -> i++; run reader(e, i > READERS)
             :: else -> break
             od;
             e++

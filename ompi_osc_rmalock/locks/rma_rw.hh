@@ -8,16 +8,24 @@
 // of the distributed counter (DC), at seat c(p) of every group of T_DC processes, on two lines:
 //
 //    ARRIVE  [ GEN:1 | WRITE:1 | readers that arrived:62 ]                        atomic
-//    DEPART  readers that departed                                                atomic
+//    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
 //
 //    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
 //                     if v.WRITE: await ARRIVE.GEN != v.GEN                       L9: 5-8, 13-24
+//                       who holds a lock elsewhere does not wait so but tries, again and
+//                       again, to join the readers inside:                        D9
+//                           if ARRIVE.GEN != v.GEN: in
+//                           if DEPART.PAR == v.GEN and join: in
+//    join             d = FADD(DEPART, -1)
+//                     if d.PAR == v.GEN: FADD(ARRIVE, -1); return true
+//                     ADD(DEPART, 1); return false
 //    reader release   ADD(DEPART, 1)                               (posted)       L10
 //    writer acquire   acquire<N … 1>                                              L4, L7
 //                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
 //    set_counters_to_WRITE                                                        L6: 2-7
-//                     for each counter: v = FADD(ARRIVE, WRITE);  arrived = v.readers
-//                     for each counter: await DEPART == arrived
+//                     for each counter: v = FADD(ARRIVE, WRITE);  open = [v.GEN | v.readers]
+//                     for each counter: until CAS(DEPART, open -> open ^ PAR) == open:
+//                                           await DEPART == open
 //    writer release   release<N … 1>, and at level 1                              L5, L8
 //                     if total >= T_W or no successor:                            L8: 5-13
 //                         reset_counters;  next = MODE_CHANGE
@@ -31,7 +39,7 @@
 //   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
 //       resets, which clears the flag of a writer that came in between, or waits for a reset that
 //       nobody makes.
-//   D3  Nothing is subtracted from the counters: they count on, 62 bits wide. The paper's reset
+//   D3  Nothing is subtracted from the counters (but see D9): they count on, 62 bits wide. The paper's reset
 //       takes DEPART from ARRIVE and then from DEPART; a writer that flags in between sees a
 //       drained counter with a reader inside.
 //   D4  WRITE is a bit, toggled by addition, instead of INT64_MAX / 2, which counts mix with.
@@ -43,13 +51,19 @@
 //       that a counter nobody uses holds nobody up. As printed, T_R protects nobody.
 //   D7  T_W counts critical sections (T4).
 //   D8  Counters are dealt out per target over the group that shares them.
+//   D9  A reader that holds a lock elsewhere must not wait for a writer that waits for readers: they
+//       may wait for it. It joins them, as long as the writer has not closed the counter, which the
+//       writer does in the step in which it finds that all have departed. PAR is GEN until then, and
+//       again when the counters are reset. It cannot come round to v.GEN while the reader stands
+//       there, because the next writer waits for it. Who has joined takes its arrival back: the
+//       writer did not count it, and it departs like the others.
 //
 // Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
 // counters once and waits for the readers that arrived before that; writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
-// counter is on the node. Writer uncontended: N atomics, then per counter an atomic and a wait that
-// polls DEPART, 2 round trips or more; to release N atomics and a posted one per counter.
+// counter is on the node. Writer uncontended: N atomics, then 2 per counter, or more with a wait
+// that polls DEPART; to release N atomics and a posted one per counter.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
@@ -85,12 +99,18 @@ class RmaRw {
           first_counter_(elements + QueueTree<F>::element_slots(tree)), counters_(counters),
           limits_(limits) {}
 
-    Hold acquire_shared(Rank target) {
+    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
+    /// be made to wait behind writers that wait themselves.
+    Hold acquire_shared(Rank target, bool holds_others = false) {
         const Word arrive = my_counter(target);
         const Value before = fabric_.fetch_add(arrive, 1);
-        if ((before & kWrite) != 0)
-            fabric_.await(arrive,
-                          [before](Value v) { return generation(v) != generation(before); });
+        if ((before & kWrite) == 0)
+            return {};
+        const Value mine = generation(before);
+        if (holds_others)
+            pass_waiting_writer(arrive, mine);
+        else
+            fabric_.await(arrive, [mine](Value v) { return generation(v) != mine; });
         return {};
     }
 
@@ -120,7 +140,7 @@ class RmaRw {
         bool taken = tree_.is_taken(target);
         for (std::size_t g = 0; g < counters_.elements() && !taken; ++g) {
             const Word arrive = counter(g, target);
-            taken = readers(fabric_.get(arrive)) != fabric_.get(depart(arrive));
+            taken = readers(fabric_.get(arrive)) != departed(fabric_.get(depart(arrive)));
         }
         return taken;
     }
@@ -132,6 +152,17 @@ class RmaRw {
     static constexpr Value generation(Value arrive) { return arrive >> 63; }
     static constexpr Value readers(Value arrive) { return arrive & (kWrite - 1); }
 
+    static constexpr Value kParity = Value{1} << 63;
+    /// A negative count has borrowed from the parity: sign-extend first, then subtract.
+    static constexpr Value departed(Value depart) {
+        return static_cast<Value>(static_cast<std::int64_t>(depart << 1) >> 1);
+    }
+    static constexpr Value parity(Value depart) { return (depart - departed(depart)) >> 63; }
+    /// DEPART of an open counter of which `arrive`, before it was closed to readers, all departed.
+    static constexpr Value all_departed(Value arrive) {
+        return generation(arrive) * kParity + readers(arrive);
+    }
+
     /// ARRIVE of the counter of group `group`.
     Word counter(std::size_t group, Rank target) const {
         const topology::Seat seat = counters_.seat(group, target);
@@ -142,17 +173,41 @@ class RmaRw {
     }
     static Word depart(Word arrive) { return field(arrive, fabric::kWordsPerLine); }
 
+    void pass_waiting_writer(Word arrive, Value mine) {
+        for (unsigned attempt = 1; generation(fabric_.get(arrive)) == mine; ++attempt) {
+            if (parity(fabric_.get(depart(arrive))) == mine && join(arrive, mine))
+                return;
+            fabric_.backoff(attempt);
+        }
+    }
+
+    bool join(Word arrive, Value mine) {
+        if (parity(fabric_.fetch_add(depart(arrive), Value{0} - 1)) == mine) {
+            // Before it departs: no later writer may count it.
+            fabric_.fetch_add(arrive, Value{0} - 1);
+            return true;
+        }
+        fabric_.add(depart(arrive), 1);
+        return false;
+    }
+
     void set_counters_to_write(Rank target) {
         let_readers_in(target);
         // Flag all before waiting for any: the counters drain side by side.
-        std::array<Value, kBatch> arrived{};
+        std::array<Value, kBatch> open{};
         for (std::size_t first = 0; first < counters_.elements(); first += kBatch) {
             const std::size_t last = std::min(first + kBatch, counters_.elements());
             for (std::size_t g = first; g < last; ++g)
-                arrived[g - first] = readers(fabric_.fetch_add(counter(g, target), kWrite));
+                open[g - first] = all_departed(fabric_.fetch_add(counter(g, target), kWrite));
             for (std::size_t g = first; g < last; ++g)
-                fabric_.await(depart(counter(g, target)), fabric::equals(arrived[g - first]));
+                close(depart(counter(g, target)), open[g - first]);
         }
+    }
+
+    /// Waits until all have departed; from then on nobody joins them any more.
+    void close(Word depart, Value open) {
+        while (fabric_.compare_swap(depart, open, open ^ kParity) != open)
+            fabric_.await(depart, fabric::equals(open));
     }
 
     /// T_R; see D6.

@@ -86,6 +86,7 @@ void add_passing(std::vector<Case>& cases) {
     add("2W+2R once T_L=1", {w1, w1, r1, r1});
     add("3W+1R once T_L=1", {w1, w1, w1, r1});
     one_reader();
+    add("4W once T_L=1", {w1, w1, w1, w1});
     add("2W+1R+1J once T_L=1", {w1, w1, r1, j1});
     add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
     add("hold and wait T_L=1", kHoldAndWait);

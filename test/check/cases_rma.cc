@@ -86,6 +86,37 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
 
+    // Readers that hold something elsewhere and go past a waiting writer.
+    const auto j1 = joiner(1), j2 = joiner(2);
+    cases.push_back(on<Local>(name, "1W+2J N=1", {w2, j2, j2}, flat));
+    cases.push_back(on<Local>(name, "2W+1J N=1", {w2, w2, j2}, flat));
+    cases.push_back(on<Local>(name, "2W+1R+1J N=1 once", {w1, w1, r1, j1}, flat));
+    cases.push_back(on<Local>(name, "2W+1J N=2", {w2, w2, j2}, nodes));
+    Machine shared_counter = flat;
+    shared_counter.t_dc = 3;
+    cases.push_back(on<Local>(name, "1W+1R+1J N=1 T_DC=3", {w2, r2, j2}, shared_counter));
+    cases.push_back(with_store_buffer(cases.back()));
+    using enum Operation::Kind;
+    const std::vector<Script> hold_and_wait = {{{acquire, Mode::shared, 0},
+                                                {acquire, Mode::exclusive, 1},
+                                                {release, {}, 1},
+                                                {release, {}, 0}},
+                                               {{acquire, Mode::shared, 1},
+                                                {acquire, Mode::shared, 0},
+                                                {release, {}, 0},
+                                                {release, {}, 1}},
+                                               writer(1)};
+    cases.push_back(on<Local>(name, "hold and wait N=1", hold_and_wait, flat));
+    cases.push_back(on<Local>(name, "hold and wait N=2", hold_and_wait, nodes));
+
+    using namespace rma_fault;
+    cases.push_back(mutant<RmaRwLocal<NeverJoins>>("rma_rw/never_joins", Failure::deadlock,
+                                                   "hold and wait N=1", hold_and_wait, flat));
+    cases.push_back(mutant<RmaRwLocal<JoinsClosed>>("rma_rw/joins_closed", Failure::exclusion,
+                                                    "1W+2J N=1", {w2, j2, j2}, flat));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant<RmaRwLocal<KeepsArrival>>("rma_rw/keeps_arrival", Failure::deadlock,
+                                                     "1W+2J N=1", {w2, j2, j2}, flat));
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoDrain>>("rma_rw/no_drain", Failure::exclusion,

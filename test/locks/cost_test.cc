@@ -4,8 +4,13 @@
 #include "harness/counting.hh"
 #include "harness/world.hh"
 #include "locks/all_gate.hh"
+#include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
+#include "locks/fompi_rw.hh"
+#include "locks/fompi_spin.hh"
 #include "locks/pfx.hh"
+#include "locks/rma_mcs.hh"
+#include "locks/rma_rw.hh"
 
 namespace rmalock::test {
 namespace {
@@ -21,7 +26,8 @@ constexpr VerbCounts kOnePosted{.posted = 1};
 class Cost : public testing::Test {
   protected:
     static constexpr fabric::Rank kHere = 0, kTarget = 1;
-    World world{4, WindowSlots::count(4, {.nodes = 4})};
+    static constexpr fabric::LockSlots kSlots{.nodes = 4, .elements = fabric::line(16)};
+    World world{4, WindowSlots::count(4, kSlots)};
     CountingFabric fabric{world.fabric(kHere)};
     Lock lock{fabric, WindowSlots::lock};
     Gate gate{fabric, lock, WindowSlots::gate};
@@ -81,6 +87,56 @@ TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
     EXPECT_EQ(turn.message, 7U);
     EXPECT_EQ(turn.passed, 0U);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 3, .polls_elsewhere = 1}));
+}
+
+TEST_F(Cost, OneQueueIsOneAtomicAndOneWithAReadOfTheOwnNode) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
+    locks::DMcs<CountingFabric> d_mcs(fabric, WindowSlots::lock, pool);
+    const locks::Hold hold = d_mcs.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    d_mcs.release_exclusive(kTarget, hold);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
+}
+
+TEST_F(Cost, ATreeOfQueuesIsAnAtomicForEachLevel) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
+    const topology::Tree nodes{{topology::Level::blocks(4, 2)}};
+    locks::RmaMcs<CountingFabric> rma_mcs(fabric, WindowSlots::lock,
+                                          WindowSlots::elements(4, kSlots), pool, nodes, {});
+    const locks::Hold hold = rma_mcs.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2}));
+    rma_mcs.release_exclusive(kTarget, hold);
+    // NEXT and STATUS of its own node and of its element's, which is flushed for the next one.
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 4, .atomics = 2, .flushes = 1}));
+}
+
+TEST_F(Cost, CountersAreOneAtomicForReadersAndTwoEachForAWriter) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
+    const topology::Tree flat{};
+    const topology::Level counters = topology::Level::blocks(4, 2);
+    locks::RmaRw<CountingFabric> rma_rw(fabric, WindowSlots::lock, WindowSlots::elements(4, kSlots),
+                                        pool, flat, counters, {});
+    const locks::Hold shared = rma_rw.acquire_shared(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    rma_rw.release_shared(kTarget, shared);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+    const locks::Hold exclusive = rma_rw.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1 + 2 * 2}));
+    rma_rw.release_exclusive(kTarget, exclusive);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 2, .flushes = 1}));
+}
+
+TEST_F(Cost, FompisLocks) {
+    locks::FompiSpin<CountingFabric> spin(fabric, WindowSlots::lock);
+    spin.release_exclusive(kTarget, spin.acquire_exclusive(kTarget));
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
+    locks::FompiRw<CountingFabric> rw(fabric, WindowSlots::lock);
+    rw.release_exclusive(kTarget, rw.acquire_exclusive(kTarget));
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2, .posted = 2}));
+    rw.release_shared(kTarget, rw.acquire_shared(kTarget));
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
+    rw.release_all(rw.acquire_all());
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
 }
 
 TEST_F(Cost, ExclusiveBeforeAnyLockAllPaysTwoReadsForTheGate) {

@@ -13,9 +13,10 @@ struct Sound {
     bool skips_flush(Rank) { return false; }
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
-    bool skips_swap(Word, Value) { return false; } ///< reads instead
-    bool compares(Word) { return true; }           ///< else a compare_swap swaps, and says it did
-    Value seen(Word, Value v) { return v; }        ///< what a get makes of what it read
+    bool skips_swap(Word, Value) { return false; }      ///< reads instead
+    bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
+    bool compares(Word) { return true; }    ///< else a compare_swap swaps, and says it did
+    Value seen(Word, Value v) { return v; } ///< what a get makes of what it read
     Value fetched(Word, Value, Value v) { return v; } ///< the same of a fetch_add, with its operand
     void done(Verb, Word, Value) {}                   ///< a verb has been made, and what it gave
 };
@@ -36,6 +37,8 @@ class BrokenFabric {
         return did(Verb::get, w, fault_.seen(w, real_.get(w, at)));
     }
     Value fetch_add(Word w, Value v, At at = At::current()) {
+        if (fault_.skips_fetch_add(w, v))
+            return did(Verb::fetch_add, w, real_.get(w, at));
         return did(Verb::fetch_add, w, fault_.fetched(w, v, real_.fetch_add(w, v, at)));
     }
     Value swap(Word w, Value v, At at = At::current()) {

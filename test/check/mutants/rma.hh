@@ -11,10 +11,35 @@ struct NoFlush : Sound {
     bool skips_flush(Rank) { return true; }
 };
 
-/// Listing 6 as printed: the writer flags the counters and does not look for readers inside. (A
-/// tree of the root alone has no element records: DEPART is the second line behind the root's.)
+// A tree of the root alone has no element records: the counters are on the lines behind the root's.
+inline constexpr Slot kArrive = fabric::kWordsPerLine, kDepart = 2 * fabric::kWordsPerLine;
+inline constexpr Value kParity = Value{1} << 63;
+
+/// Listing 6 as printed: the writer flags the counters and does not look for readers inside.
 struct NoDrain : Sound {
-    bool skips_await(Word w) { return w.slot == 2 * fabric::kWordsPerLine; }
+    bool compares(Word w) { return w.slot != kDepart; }
+};
+
+/// A reader that holds something elsewhere waits like all others: every counter looks closed to it.
+struct NeverJoins : Sound {
+    Value seen(Word w, Value v) { return w.slot == kDepart ? v ^ kParity : v; }
+};
+
+/// A reader joins whether the counter is open or closed.
+struct JoinsClosed : Sound {
+    Value seen(Word w, Value v) { return w.slot == kDepart ? opened(v) : v; }
+    Value fetched(Word w, Value operand, Value v) {
+        if (w.slot == kArrive && operand == 1)
+            mine_ = v & kParity;
+        return w.slot == kDepart && operand != 1 ? opened(v) : v;
+    }
+    Value opened(Value) const { return mine_; }
+    Value mine_ = 0;
+};
+
+/// A reader that has joined leaves its arrival in the counter.
+struct KeepsArrival : Sound {
+    bool skips_fetch_add(Word w, Value v) { return w.slot == kArrive && v + 1 == 0; }
 };
 
 } // namespace rmalock::check::rma_fault

@@ -1,0 +1,109 @@
+// Who gets how much of a lock that everybody wants, during a second in which all are at it. No
+// times are asserted, only shares, and these with a wide margin, since other programs take cores
+// from some ranks and not from others.
+#include "mpi_test.h"
+
+static const double kSeconds = 1;
+
+/// What the ranks tell each other while they loop, in memory that all see.
+struct board {
+    MPI_Win win;
+    volatile long* counts; ///< one per rank, and behind them whether to stop
+};
+
+static struct board board_open(void) {
+    struct board b;
+    int unit;
+    MPI_Aint size;
+    long* mine;
+    OK(MPI_Win_allocate_shared(T.rank == 0 ? (T.ranks + 1) * (MPI_Aint)sizeof(long) : 0,
+                               sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &b.win));
+    OK(MPI_Win_shared_query(b.win, 0, &size, &unit, &mine));
+    b.counts = mine;
+    for (int i = 0; T.rank == 0 && i <= T.ranks; ++i)
+        b.counts[i] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return b;
+}
+
+/// Notes what everybody has, once everybody has something. Returns whether that was so.
+static bool all_are_at_it(const struct board* b, long* counts) {
+    for (int i = 0; i < T.ranks; ++i) {
+        counts[i] = b->counts[i];
+        if (counts[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+/// Takes and releases the lock of rank 0 for as long as all do and rank 0 says; returns how often.
+static long loop(const struct window* w, int kind) {
+    struct board b = board_open();
+    long before[64] = {0}, taken = 0, mine;
+    bool all = false;
+    for (double begin = 0; !b.counts[T.ranks];) {
+        OK(MPI_Win_lock(kind, 0, 0, w->win));
+        OK(MPI_Win_unlock(0, w->win));
+        b.counts[T.rank] = ++taken;
+        if (T.rank != 0)
+            continue;
+        if (!all && (all = all_are_at_it(&b, before)))
+            begin = MPI_Wtime();
+        if (all && MPI_Wtime() - begin > kSeconds) {
+            for (int i = 0; i < T.ranks; ++i)
+                before[i] = b.counts[i] - before[i];
+            b.counts[T.ranks] = 1;
+        }
+    }
+    OK(MPI_Scatter(before, 1, MPI_LONG, &mine, 1, MPI_LONG, 0, MPI_COMM_WORLD));
+    OK(MPI_Win_free(&b.win));
+    return mine;
+}
+
+static void least_and_most(long mine, long* least, long* most) {
+    MPI_Allreduce(&mine, least, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/// The fewest locks of any rank are at least a tenth of the most.
+static void writers_share_alike(void) {
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
+        return;
+    long least = 0, most = 0;
+    least_and_most(loop(&w, MPI_LOCK_EXCLUSIVE), &least, &most);
+    CHECK_THAT(10 * least >= most, "some rank had the lock %ld times, another one %ld times", least,
+               most);
+    window_close(&w);
+}
+
+/// A writer among readers has at least a tenth of the slowest reader's share, and the other way
+/// round.
+static void a_writer_among_readers(void) {
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
+        return;
+    const bool writes = T.rank == T.ranks - 1;
+    long mine = loop(&w, writes ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED), writer = mine;
+    MPI_Bcast(&writer, 1, MPI_LONG, T.ranks - 1, MPI_COMM_WORLD);
+    long least = 0, most = 0;
+    least_and_most(writes ? __LONG_MAX__ : mine, &least, &most);
+    CHECK_THAT(10 * writer >= least && 10 * least >= writer,
+               "the writer had the lock %ld times, the slowest reader %ld times", writer, least);
+    window_close(&w);
+}
+
+static const struct test_case cases[] = {
+    {.name = "writers_share_alike",
+     .run = writers_share_alike,
+     .each = IN_ALLOCATE,
+     .min_ranks = 2},
+    {.name = "a_writer_among_readers",
+     .run = a_writer_among_readers,
+     .each = IN_ALLOCATE,
+     .min_ranks = 2},
+};
+
+int main(int argc, char** argv) {
+    return test_main(argc, argv, cases, sizeof cases / sizeof *cases, MPI_THREAD_SINGLE);
+}
