@@ -3,7 +3,8 @@
 //
 // Around any reader-writer lock per target. Shared locks of single targets do not meet the gate: they
 // exclude nobody whom lock_all admits. Two rooms exclude each other: lock_all, and exclusive holds.
-// One word G (`atomic` use) at rank 0 of the window:
+// One word G (`atomic` use) at rank 0 of the window, and one word M at the first rank of each node, so
+// that who does not meet the gate never looks beyond its node:
 //
 //     63  62 61              31 30               0
 //    [ mode ][ n_X             ][ n_A             ]   n_X exclusive holds that went through the gate,
@@ -11,15 +12,17 @@
 //    mode 0 ungated:  nobody has called lock_all yet, exclusives ignore the gate
 //    mode 1 revoking: a lock_all is looking for exclusives that got in before it came
 //    mode 2 gated
+//    M (`atomic` use): not 0 once mode is not 0
 //
 //    lock_all      v = FADD(G, A1)
 //                  v.mode 2:  await n_X == 0; in
-//                  else:      CAS mode 0 -> 1; for every target: acquire and release it shared;
+//                  else:      CAS mode 0 -> 1; for every node: SWAP(M, 1);
+//                             for every target: acquire and release it shared;
 //                             await n_X == 0, CAS mode -> 2; in
 //    unlock_all    ADD(G, -A1)                                                         (posted)
-//    exclusive     mode 0:    acquire the target; mode still 0: in
+//    exclusive     M == 0:    acquire the target; M still 0: in
 //                             else CAS(G, +X1) if the room is open, or else give the target back and
-//                  mode 1, 2: CAS(G, +X1) as soon as the room is open; acquire the target; in
+//                  M != 0:    CAS(G, +X1) as soon as the room is open; acquire the target; in
 //    release       release the target; ADD(G, -X1) if it was counted                   (posted)
 //
 //    The exclusive room is open when n_A == 0, and to R4's callers also when n_X != 0 or mode == 1.
@@ -27,13 +30,13 @@
 //    In front of a lock without a shared mode the mode counts as 2 from the start: a lock_all that visited
 //    the targets would wait for shared holders as well, who in turn may wait for whom the lock_all is.
 //
-// Why it excludes: every exclusive hold either was verified in mode 0, so that its target was owned
-// before the first lock_all changed the mode, and that lock_all then waits for this owner to go (R1);
+// Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was owned
+// before any lock_all changed that M, and that lock_all then waits for this owner to go (R1);
 // or it is counted in n_X (R2).
 //
 // Races, and what settles them
-//   R1  An exclusive that reads mode 0 while a lock_all changes it: the exclusive acquires first and
-//       reads the mode afterwards, lock_all changes the mode first and looks at the target afterwards.
+//   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive acquires first and
+//       reads its M afterwards, lock_all changes every M first and looks at the target afterwards.
 //       These verbs are fetching, hence sequentially consistent: one of the two sees the other.
 //   R2  lock_all looked at every target, but an exclusive came through the room meanwhile: the mode
 //       becomes `gated` by the same CAS that tests n_X == 0.
@@ -48,20 +51,35 @@
 // Whom it favours: a lock_all waits for the exclusives inside only; exclusives can starve behind
 // lock_alls that keep overlapping.
 //
-// Cost, uncontended: exclusive in mode 0 two reads on top of the lock's own; in the other modes one
-// read, one CAS, and one posted atomic at release. lock_all one atomic, unlock_all one posted. The change
-// from mode 0, once in the life of a window, visits all P targets. Memory: 1 word per window.
+// Cost, uncontended: exclusive in mode 0 two reads of a word of its own node on top of the lock's own; in
+// the other modes one of these, and at rank 0 one read, one CAS, and one posted atomic at release. lock_all
+// one atomic, unlock_all one posted. The change from mode 0, once in the life of a window, is an atomic for
+// every node, and visits all P targets. Memory: 2 words per rank, of which 1 is used per window and node.
 #pragma once
+
+#include <span>
 
 #include "locks/lock.hh"
 
 namespace rmalock::locks {
 
+/// The nodes of a window, by their first ranks.
+struct GateNodes {
+    static constexpr Rank kOne[] = {0};
+    Rank mine = 0;                    ///< the calling process's
+    std::span<const Rank> all = kOne; ///< outlives the gate
+};
+
 template <fabric::Fabric F, ReaderWriterLock L>
 class AllGate {
   public:
-    /// G is slot `slot` of rank 0.
-    AllGate(F& fabric, L& lock, Slot slot) : fabric_(fabric), lock_(lock), gate_{0, slot} {}
+    /// Slots at each rank.
+    static constexpr Slot kSlots = 2;
+
+    /// G is slot `slot` of rank 0, M the next one of each node's first rank.
+    AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes = {})
+        : fabric_(fabric), lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1},
+          nodes_(nodes.all) {}
 
     /// `holding`: this process holds a lock of another window.
     void enter_all(bool holding = false) {
@@ -145,6 +163,8 @@ class AllGate {
             const Value before = fabric_.compare_swap(gate_, seen, seen + kOneMode);
             seen = before == seen ? seen + kOneMode : before;
         }
+        for (const Rank first : nodes_)
+            fabric_.swap({first, mark_.slot}, 1);
         for (Rank target = 0; target < fabric_.size(); ++target)
             lock_.release_shared(target, acquire_shared(lock_, target, holding));
         for (unsigned attempt = 0;; ++attempt) {
@@ -158,6 +178,8 @@ class AllGate {
     F& fabric_;
     L& lock_;
     const Word gate_;
+    const Word mark_; ///< M of this node
+    const std::span<const Rank> nodes_;
 };
 
 } // namespace rmalock::locks

@@ -121,7 +121,7 @@ constexpr bool kQueues = requires {
 template <class Lock>
 class OwnRoom {
   public:
-    OwnRoom(WindowFabric&, Lock& lock, Slot) : lock_(lock) {}
+    OwnRoom(WindowFabric&, Lock& lock, Slot, const GateNodes&) : lock_(lock) {}
     Hold acquire_exclusive(Rank target, bool) { return lock_.acquire_exclusive(target); }
     void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
     void enter_all(bool) { lock_.acquire_all(); }
@@ -135,6 +135,14 @@ template <class Lock>
 using Gate = std::conditional_t<std::is_same_v<Lock, FompiRw<WindowFabric>>, OwnRoom<Lock>,
                                 AllGate<WindowFabric, Lock>>;
 
+/// The first rank of each node.
+std::vector<Rank> first_ranks(const topology::Level& nodes) {
+    std::vector<Rank> first;
+    for (std::size_t node = 0; node < nodes.elements(); ++node)
+        first.push_back(nodes.members(node).front());
+    return first;
+}
+
 template <ReaderWriterLock Lock>
 class Registered final : public WindowLock {
     static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
@@ -144,7 +152,9 @@ class Registered final : public WindowLock {
         : kept_(kClimbs<Lock> ? std::make_unique<const Design>(design) : nullptr),
           pool_(fabric.self(), WindowSlots::nodes(fabric.size()), design.slots.nodes),
           lock_(build(Parts{fabric, pool_, kept_ ? *kept_ : design}, Is<Lock>{})),
-          gate_(fabric, lock_, WindowSlots::gate) {}
+          first_ranks_(first_ranks(design.machine.nodes)),
+          gate_(fabric, lock_, WindowSlots::gate,
+                {first_ranks_[design.machine.nodes.element(fabric.self())], first_ranks_}) {}
 
     Hold acquire(Rank target, bool exclusive, bool holding) override {
         return exclusive ? gate_.acquire_exclusive(target, holding)
@@ -163,6 +173,7 @@ class Registered final : public WindowLock {
     const std::unique_ptr<const Design> kept_; ///< if the lock refers to the tree in it
     Pool pool_;
     Lock lock_;
+    std::vector<Rank> first_ranks_;
     Gate<Lock> gate_;
 };
 

@@ -13,15 +13,18 @@ namespace rmalock::check {
 
 namespace {
 
-/// The words of a rank: the lock's home record, the gate's word, and a pool if the lock queues.
+/// The words of a rank: the lock's home record, the gate's words, and a pool if the lock queues.
+/// Rank 0 is a node, the others are another one.
 template <class Lock>
 struct Layout {
     static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
     static constexpr Slot kGate = Lock::kHomeSlots;
     static constexpr Slot kPool = 2 * locks::Pool::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0;
-    static constexpr Slot kSlots = kQueues ? kPool + locks::Pool::slots(kNodes) : kGate + 1;
+    static constexpr Slot kSlots = kQueues ? kPool + locks::Pool::slots(kNodes) : kGate + 2;
 };
+
+constexpr Rank kFirstRanks[] = {0, 1};
 
 /// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
 template <template <class> class Algorithm, class Fault, bool kRule>
@@ -33,7 +36,7 @@ class Window {
   public:
     Window(CheckerFabric& real, const NoSetup&)
         : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make()),
-          gate_(fabric_, lock_, Words::kGate), lock(*this) {}
+          gate_(fabric_, lock_, Words::kGate, {real.self() == 0 ? 0 : 1, kFirstRanks}), lock(*this) {}
 
     class Calls {
       public:
