@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* --- verification --------------------------------------------------------------------------------
- */
+/* --- verification -------------------------------------------------------------------------- */
 
 static int64_t* own_words(struct bench* bench) {
     return (int64_t*)(void*)bench->memory;
@@ -65,8 +64,7 @@ static bool locks_exclude(struct bench* bench, void (*open)(struct bench*),
            (TARGET != bench->rank || read_own_word(bench) == (int64_t)rounds * bench->ranks);
 }
 
-/* --- locks ---------------------------------------------------------------------------------------
- */
+/* --- locks --------------------------------------------------------------------------------- */
 
 static void open_excl(struct bench* bench) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
@@ -130,8 +128,7 @@ void run_lock_all(struct bench* bench) {
     lock_case(bench, lock_all, open_all, close_all);
 }
 
-/* --- 8-byte operations, each completed by a flush, inside one shared lock
- * ------------------------- */
+/* --- 8-byte operations, each completed by a flush, inside one shared lock -------------------- */
 
 static void put8(struct bench* bench, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -236,8 +233,7 @@ void run_get8_flush(struct bench* bench) {
     samples_free(&samples);
 }
 
-/* --- active target
- * -------------------------------------------------------------------------------- */
+/* --- active target --------------------------------------------------------------------------- */
 
 /* Each fence closes the epoch of one put and opens the next. */
 static void fence(struct bench* bench, int64_t n) {

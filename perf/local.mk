@@ -3,22 +3,28 @@
 
 perf_rma_bench_sources = \
 	perf/rma_bench.c \
+	perf/catalogue.c \
 	perf/sampling.c \
 	perf/report.c \
 	perf/transfer.c \
 	perf/cases_sync.c \
 	perf/cases_overlap.c \
-	perf/cases_target.c
+	perf/cases_target.c \
+	perf/cases_lu.c \
+	perf/lu.c \
+	perf/lu_blocks.c
+
+perf_rma_bench_headers = perf/bench.h perf/lu.h
 
 PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 
 noinst_SCRIPTS += perf/rma_bench
 CLEANFILES += perf/rma_bench comparison.json comparison.csv
 
-perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
+perf/rma_bench: $(perf_rma_bench_sources) $(perf_rma_bench_headers)
 	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
 	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
-	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources
+	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources -lm
 
 ## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
 BENCH =
@@ -30,7 +36,7 @@ TESTS += perf/test_compare.py perf/test_bench.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
-	perf/bench.h \
+	$(perf_rma_bench_headers) \
 	perf/compare \
 	perf/test_compare.py \
 	perf/test_bench.py \
