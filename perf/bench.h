@@ -41,8 +41,9 @@ struct list {
 struct settings {
     long size; /* --size, or -1 for the row's own sweep */
     double busy_seconds;
-    struct list orders; /* of the LU matrix */
-    int block;          /* of the LU matrix */
+    struct list orders;  /* of the LU matrix */
+    int block;           /* of the LU matrix */
+    struct list writers; /* F_W: exclusive locks, or inserts, in % */
 };
 
 /* Transfers of one passive epoch. */
@@ -155,6 +156,18 @@ void run_compare_and_swap_flush(struct bench* bench);
 void run_accumulate8_flush(struct bench* bench);
 void run_fence(struct bench* bench);
 void run_pscw(struct bench* bench);
+/* cases_calls.c */
+void run_rput8(struct bench* bench);
+void run_rget8(struct bench* bench);
+void run_raccumulate8(struct bench* bench);
+void run_rget_accumulate8(struct bench* bench);
+void run_get_accumulate8_flush(struct bench* bench);
+void run_put_vector_flush(struct bench* bench);
+void run_get_vector_flush(struct bench* bench);
+void run_accumulate_vector_flush(struct bench* bench);
+void run_flush(struct bench* bench);
+void run_flush_local(struct bench* bench);
+void run_flush_all(struct bench* bench);
 /* cases_overlap.c */
 void run_lock_put_unlock(struct bench* bench);
 void run_lock_get_unlock(struct bench* bench);
@@ -171,5 +184,15 @@ size_t lu_bytes(const struct bench* bench);
 void run_lu_exclusive(struct bench* bench);
 void run_lu_shared(struct bench* bench);
 void run_lu_lock_all(struct bench* bench);
+/* cases_locks.c */
+void run_lb(struct bench* bench);
+void run_ecsb(struct bench* bench);
+void run_sob(struct bench* bench);
+void run_wcsb(struct bench* bench);
+void run_warb(struct bench* bench);
+/* cases_dht.c */
+size_t dht_bytes(const struct bench* bench);
+void run_dht_atomics(struct bench* bench);
+void run_dht_locks(struct bench* bench);
 
 #endif

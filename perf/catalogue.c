@@ -12,7 +12,7 @@
 #define MPI_TYPES "MPI-4.0 12.3.1-4"
 #define MPI_PROGRESS "MPI-4.0 12.7.3"
 #define PAPER "direct-passive "
-#define RMA_RW "RMA-RW 5"
+#define RMA_RW "RMA-RW "
 
 enum { WORD_WINDOW = 4096, EPOCH_WINDOW = 1 << 20 };
 
@@ -25,6 +25,8 @@ enum { WORD_WINDOW = 4096, EPOCH_WINDOW = 1 << 20 };
 #define OVERLAP_OPS "allocate", 2, 50, EPOCH_WINDOW, OPERATIONS_MAX, NULL
 #define RECEIVER(ranks) "allocate", ranks, 10, EPOCH_WINDOW, 1, NULL
 #define BUSY_TARGET "allocate,create", 2, 1, WORD_WINDOW, 0, NULL
+#define CONTENTION "allocate", 2, 20, WORD_WINDOW, 0, NULL
+#define HASHTABLE "allocate", 2, 10, 0, 0, dht_bytes
 #define LU_ROW                                                                                     \
     "n = --order, B = --block", "total and time per call, ns", "allocate", 1, 5, 0, 0, lu_bytes
 
@@ -39,6 +41,22 @@ const struct bench_case catalogue[] = {
     {"compare_and_swap_flush", run_compare_and_swap_flush, MPI_FLUSH, "INT64_T",
      "latency, ns", WORDS},
     {"accumulate8_flush", run_accumulate8_flush, MPI_FLUSH, "SUM, INT64_T", "latency, ns", WORDS},
+    {"get_accumulate8_flush", run_get_accumulate8_flush, MPI_FLUSH, "SUM, INT64_T",
+     "latency, ns", WORDS},
+    {"rput8", run_rput8, MPI_REQUESTS, "8 B, wait", "latency, ns", WORDS},
+    {"rget8", run_rget8, MPI_REQUESTS, "8 B, wait", "latency, ns", WORDS},
+    {"raccumulate8", run_raccumulate8, MPI_REQUESTS, "SUM, INT64_T, wait", "latency, ns", WORDS},
+    {"rget_accumulate8", run_rget_accumulate8, MPI_REQUESTS, "SUM, INT64_T, wait",
+     "latency, ns", WORDS},
+    {"put_vector_flush", run_put_vector_flush, MPI_TYPES, "64 x INT64_T, stride 2",
+     "latency, ns", WORDS},
+    {"get_vector_flush", run_get_vector_flush, MPI_TYPES, "64 x INT64_T, stride 2",
+     "latency, ns", WORDS},
+    {"accumulate_vector_flush", run_accumulate_vector_flush, MPI_TYPES, "64 x INT64_T, stride 2",
+     "latency, ns", WORDS},
+    {"flush", run_flush, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
+    {"flush_local", run_flush_local, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
+    {"flush_all", run_flush_all, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"fence", run_fence, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
     {"pscw", run_pscw, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
     {"lock_put_unlock", run_lock_put_unlock, PAPER "5.1, fig. 3a", "1 B .. 1 MB",
@@ -59,6 +77,14 @@ const struct bench_case catalogue[] = {
     {"lu_exclusive", run_lu_exclusive, PAPER "5.3, figs. 7, 8", LU_ROW},
     {"lu_shared", run_lu_shared, PAPER "5.3, shared locks", LU_ROW},
     {"lu_lock_all", run_lu_lock_all, PAPER "5.3, lock_all + flush", LU_ROW},
+    {"lb", run_lb, RMA_RW "5, LB", "F_W = --writers %", "latency, ns; fairness", CONTENTION},
+    {"ecsb", run_ecsb, RMA_RW "5, ECSB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
+    {"sob", run_sob, RMA_RW "5, SOB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
+    {"wcsb", run_wcsb, RMA_RW "5, WCSB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
+    {"warb", run_warb, RMA_RW "5, WARB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
+    {"dht_atomics", run_dht_atomics, RMA_RW "5.3, foMPI-A", "F_W = --writers %", "total, ns",
+     HASHTABLE},
+    {"dht_locks", run_dht_locks, RMA_RW "5.3", "F_W = --writers %", "total, ns", HASHTABLE},
 };
 // clang-format on
 

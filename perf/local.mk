@@ -10,11 +10,15 @@ perf_rma_bench_sources = \
 	perf/cases_sync.c \
 	perf/cases_overlap.c \
 	perf/cases_target.c \
+	perf/cases_calls.c \
+	perf/cases_locks.c \
+	perf/cases_dht.c \
+	perf/dht.c \
 	perf/cases_lu.c \
 	perf/lu.c \
 	perf/lu_blocks.c
 
-perf_rma_bench_headers = perf/bench.h perf/lu.h
+perf_rma_bench_headers = perf/bench.h perf/words.h perf/dht.h perf/lu.h
 
 PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 

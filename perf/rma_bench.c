@@ -33,7 +33,9 @@ static void usage(FILE* out) {
           "  --size    bytes per operation instead of the case's own sweep\n"
           "  --busy    how long the target of target_busy computes, in s (default: 2)\n"
           "  --order   rows of the LU matrix; a comma list runs all (default: 1000)\n"
-          "  --block   rows of its blocks (default: 128)\n",
+          "  --block   rows of its blocks (default: 128)\n"
+          "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
+          "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n",
           out);
 }
 
@@ -66,6 +68,7 @@ static bool options_sane(const struct options* o) {
                         : !(s->busy_seconds > 0)       ? "--busy"
                         : 0 == s->orders.count         ? "--order"
                         : s->block < 1                 ? "--block"
+                        : 0 == s->writers.count        ? "--writers"
                                                        : NULL;
     if (NULL != wrong) {
         fprintf(stderr, "rma_bench: %s is out of range, or not a number\n", wrong);
@@ -74,20 +77,15 @@ static bool options_sane(const struct options* o) {
     return (NULL == o->flavors || flavors_known(o->flavors)) && cases_known(o->run);
 }
 
-enum option_key { RUN = 1, FLAVOR, ITERS, SIZE, BUSY, ORDER, BLOCK, LIST, JSON, HELP };
+enum option_key { RUN = 1, FLAVOR, ITERS, SIZE, BUSY, ORDER, BLOCK, WRITERS, LIST, JSON, HELP };
 
 static const struct option long_options[] = {
-    {"run", required_argument, NULL, RUN},
-    {"flavor", required_argument, NULL, FLAVOR},
-    {"iters", required_argument, NULL, ITERS},
-    {"size", required_argument, NULL, SIZE},
-    {"busy", required_argument, NULL, BUSY},
-    {"order", required_argument, NULL, ORDER},
-    {"block", required_argument, NULL, BLOCK},
-    {"list", no_argument, NULL, LIST},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, HELP},
-    {NULL, 0, NULL, 0},
+    {"run", required_argument, NULL, RUN},     {"flavor", required_argument, NULL, FLAVOR},
+    {"iters", required_argument, NULL, ITERS}, {"size", required_argument, NULL, SIZE},
+    {"busy", required_argument, NULL, BUSY},   {"order", required_argument, NULL, ORDER},
+    {"block", required_argument, NULL, BLOCK}, {"writers", required_argument, NULL, WRITERS},
+    {"list", no_argument, NULL, LIST},         {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},         {NULL, 0, NULL, 0},
 };
 
 /* False if there is no such option. */
@@ -114,6 +112,9 @@ static bool take_option(struct options* o, int key) {
     case BLOCK:
         o->settings.block = positive(optarg);
         return true;
+    case WRITERS:
+        o->settings.writers = list_of(optarg, 0, 100);
+        return true;
     case LIST:
         return o->list = true;
     case JSON:
@@ -126,8 +127,11 @@ static bool take_option(struct options* o, int key) {
 static struct options parse(int argc, char** argv) {
     struct options o = {
         .run = "*",
-        .settings = {
-            .size = -1, .busy_seconds = 2, .orders = {.values = {1000}, .count = 1}, .block = 128}};
+        .settings = {.size = -1,
+                     .busy_seconds = 2,
+                     .orders = {.values = {1000}, .count = 1},
+                     .block = 128,
+                     .writers = {.values = {0, 0.2, 2, 5, 20, 50, 100}, .count = 7}}};
     int key;
     while (-1 != (key = getopt_long(argc, argv, "", long_options, NULL))) {
         if (HELP == key) {

@@ -16,7 +16,7 @@ BENCH = next((path.resolve() for path in (pathlib.Path("perf/rma_bench"), HERE /
               if os.access(path, os.X_OK)), None)
 MPICC = os.environ.get("MPICC") or shutil.which("mpicc.openmpi") or "mpicc"
 MPIRUN = os.environ.get("MPIRUN") or shutil.which("mpirun.openmpi") or "mpirun"
-SMALL = ["--order", "100", "--block", "16"]
+SMALL = ["--order", "100", "--block", "16", "--writers", "0,20,100"]
 SKIP = 77  # what Automake takes for "could not be run here"
 
 
@@ -108,8 +108,9 @@ class Faults(unittest.TestCase):
         self.assertIn("WRONG VALUES", done.stderr)
 
     def test_locks_that_do_not_exclude_are_wrong(self):
-        locks = {"lock_excl", "lock_shared", "lock_all"}
-        done, events = run("--run", ",".join(locks), LD_PRELOAD=self.fault, RMA_FAULT="shared")
+        locks = {"lock_excl", "lock_shared", "lock_all", "lb", "ecsb", "sob", "wcsb", "warb",
+                 "dht_locks"}
+        done, events = run("--run", ",".join(locks), "--writers", "100", ranks=3, LD_PRELOAD=self.fault, RMA_FAULT="shared")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(cases_of(events, "wrong"), locks)
 
