@@ -42,6 +42,9 @@ EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
 	$(perf_rma_bench_headers) \
 	perf/compare \
+	perf/components.py \
+	perf/interleaved.py \
+	perf/tables.py \
 	perf/test_compare.py \
 	perf/test_bench.py \
 	perf/fault.c \

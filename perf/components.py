@@ -1,0 +1,90 @@
+"""The components that can be compared, and how Open MPI is asked about them."""
+
+import dataclasses
+import re
+import shutil
+import subprocess
+
+# One row per component: how mpirun is told to use it and nothing else. Distributions switch some
+# of them off in their default configuration; naming a component overrides that.
+COMPONENTS = {
+    "rmalock": "--mca osc rmalock",
+    "sm": "--mca osc sm",
+    "rdma": "--mca osc rdma",
+    "ucx": "--mca osc ucx --mca pml ucx --mca opal_common_ucx_tls any"
+           " --mca opal_common_ucx_devices any",
+    "pt2pt": "--mca pml ob1 --mca btl vader,tcp,self --mca osc pt2pt",
+    "default": "",  # whatever this installation chooses for itself
+}
+
+LOCK = "osc_rmalock_lock"
+
+
+def ompi_info(*arguments):
+    """What ompi_info prints; nothing if there is none."""
+    program = shutil.which("ompi_info")
+    if not program:
+        return ""
+    return subprocess.run([program, "--parsable", *arguments], capture_output=True,
+                          text=True).stdout
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One MCA parameter of rmalock as ompi_info shows it. The help text ends with what is allowed:
+    `(low to high)` or `(one|other)`."""
+    name: str
+    default: str
+    low: int = None
+    high: int = None
+    choices: tuple = ()
+
+
+def rmalock_parameters():
+    """name -> Parameter, in ompi_info's order; empty where rmalock is not found."""
+    text = ompi_info("--param", "osc", "rmalock", "--level", "9")
+    fields = {}
+    for name, field, value in re.findall(r"^mca:osc:rmalock:param:(\w+):(value|help):(.*)$", text, re.M):
+        fields.setdefault(name, {})[field] = value
+    return {name: parameter_of(name, known) for name, known in fields.items()}
+
+
+def parameter_of(name, fields):
+    text, default = fields.get("help", ""), fields.get("value", "")
+    if found := re.search(r"\((-?\d+) to (-?\d+)\)$", text):
+        return Parameter(name, default, int(found[1]), int(found[2]))
+    if found := re.search(r"\((\w+(?:\|\w+)+)\)$", text):
+        return Parameter(name, default, choices=tuple(found[1].split("|")))
+    return Parameter(name, default)
+
+
+def lock_names():
+    """The lock algorithms that rmalock knows, without auto, which chooses one of them."""
+    lock = rmalock_parameters().get(LOCK)
+    return [name for name in lock.choices if name != "auto"] if lock else []
+
+
+def expand(names):
+    """`rmalock/*` becomes one row for every lock. Without rmalock it stays: a row with a reason."""
+    locks = [f"rmalock/{lock}" for lock in lock_names()]
+    return [each for name in names
+            for each in (locks if name == "rmalock/*" and locks else [name])]
+
+
+def arguments_of(name, known):
+    """mpirun's arguments for a component's row, or None if there is no such row."""
+    component, slash, lock = name.partition("/")
+    if name in known:
+        return known[name]
+    if component == "rmalock" and slash:
+        return f"{known[component]} --mca {LOCK} {lock}"
+    return None
+
+
+def absent_component(arguments):
+    """The osc component that these mpirun arguments ask for, if Open MPI does not have it.
+
+    mpirun 4.1 at times loses the message that says so; ompi_info looks in the same places."""
+    asked = re.search(r"--mca osc (\w+)", arguments)
+    listed = ompi_info() if asked else ""
+    return None if not listed or f"mca:osc:{asked[1]}:" in listed else asked[1]
