@@ -36,7 +36,13 @@ BENCH =
 bench: perf/rma_bench
 	$(srcdir)/perf/compare --bench perf/rma_bench --mpirun "$(MPIRUN)" $(BENCH)
 
-TESTS += perf/test_compare.py perf/test_bench.py
+## The page about it all; REPORT=--small for about three minutes.
+REPORT =
+.PHONY: report
+report: perf/rma_bench
+	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
+
+TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
@@ -47,6 +53,10 @@ EXTRA_DIST += \
 	perf/tables.py \
 	perf/test_compare.py \
 	perf/test_bench.py \
+	perf/report \
+	perf/plots.py \
+	perf/page.py \
+	perf/test_report.py \
 	perf/fault.c \
 	perf/local.mk \
 	perf/README.md

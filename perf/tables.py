@@ -77,10 +77,13 @@ def human_size(value):
     return str(value)
 
 
+def label_of(case, params):
+    return " ".join([case, *(f"{name}={human_size(value) if name == 'size' else value}"
+                             for name, value in params.items())])
+
+
 def label(key):
-    params = " ".join(f"{name}={human_size(value) if name == 'size' else value}"
-                      for name, value in json.loads(key.params).items())
-    return f"{key.case} {params}".strip()
+    return label_of(key.case, json.loads(key.params))
 
 
 def scaled_unit(value, unit):
