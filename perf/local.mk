@@ -22,13 +22,17 @@ perf_rma_bench_headers = perf/bench.h perf/words.h perf/dht.h perf/lu.h
 
 PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 
-noinst_SCRIPTS += perf/rma_bench
-CLEANFILES += perf/rma_bench comparison.json comparison.csv
+noinst_SCRIPTS += perf/rma_bench perf/paths
+CLEANFILES += perf/rma_bench perf/paths comparison.json comparison.csv
 
 perf/rma_bench: $(perf_rma_bench_sources) $(perf_rma_bench_headers)
 	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
 	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
 	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources -lm
+
+perf/paths: perf/paths.c
+	$(AM_V_GEN)$(MKDIR_P) perf; \
+	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $(srcdir)/perf/paths.c
 
 ## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
 BENCH =
@@ -42,7 +46,8 @@ REPORT =
 report: perf/rma_bench
 	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
 
-TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py
+TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
+	perf/guard perf/test_guard.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
@@ -57,6 +62,10 @@ EXTRA_DIST += \
 	perf/plots.py \
 	perf/page.py \
 	perf/test_report.py \
+	perf/paths.c \
+	perf/guard \
+	perf/instructions.json \
+	perf/test_guard.py \
 	perf/fault.c \
 	perf/local.mk \
 	perf/README.md
