@@ -10,4 +10,4 @@ contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	    $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
-	contrib/chroot-check contrib/depends contrib/steps.sh contrib/tally
+	contrib/chroot-check contrib/depends contrib/steps.sh contrib/tally contrib/tune

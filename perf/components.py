@@ -38,6 +38,7 @@ class Parameter:
     low: int = None
     high: int = None
     choices: tuple = ()
+    help: str = ""
 
 
 def rmalock_parameters():
@@ -52,10 +53,10 @@ def rmalock_parameters():
 def parameter_of(name, fields):
     text, default = fields.get("help", ""), fields.get("value", "")
     if found := re.search(r"\((-?\d+) to (-?\d+)\)$", text):
-        return Parameter(name, default, int(found[1]), int(found[2]))
+        return Parameter(name, default, int(found[1]), int(found[2]), help=text)
     if found := re.search(r"\((\w+(?:\|\w+)+)\)$", text):
-        return Parameter(name, default, choices=tuple(found[1].split("|")))
-    return Parameter(name, default)
+        return Parameter(name, default, choices=tuple(found[1].split("|")), help=text)
+    return Parameter(name, default, help=text)
 
 
 def lock_names():

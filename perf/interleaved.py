@@ -83,14 +83,14 @@ def forward_lines(stream, lines):
     lines.put(None)
 
 
-def run_program(command, silence, on_event):
+def run_program(command, silence, on_event, environment=None):
     """Run `command`, handing each JSON line to on_event. Silence for that many seconds is a hang."""
     lines = queue.Queue()
     hung = False
     with tempfile.TemporaryFile(mode="w+", errors="replace") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=errors, text=True, errors="replace",
-                                   start_new_session=True)
+                                   start_new_session=True, env=environment)
         reader = threading.Thread(target=forward_lines, args=(process.stdout, lines), daemon=True)
         reader.start()
         try:

@@ -47,7 +47,7 @@ report: perf/rma_bench
 	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
 
 TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
-	perf/guard perf/test_guard.py
+	perf/guard perf/test_guard.py perf/test_tune.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
@@ -66,6 +66,7 @@ EXTRA_DIST += \
 	perf/guard \
 	perf/instructions.json \
 	perf/test_guard.py \
+	perf/test_tune.py \
 	perf/fault.c \
 	perf/local.mk \
 	perf/README.md
