@@ -3,6 +3,7 @@
 rmalockdatadir = $(datadir)/rmalock
 rmalockdata_DATA = contrib/rmalock.env
 CLEANFILES += contrib/rmalock.env
+EXTRA_DIST += contrib/tune
 
 contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) contrib && \
@@ -10,4 +11,4 @@ contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	    $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
-	contrib/chroot-check contrib/depends contrib/steps.sh contrib/tally contrib/tune
+	contrib/chroot-check contrib/depends contrib/steps.sh contrib/tally
