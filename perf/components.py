@@ -73,13 +73,37 @@ def expand(names):
 
 
 def arguments_of(name, known):
-    """mpirun's arguments for a component's row, or None if there is no such row."""
-    component, slash, lock = name.partition("/")
+    """mpirun's arguments for a component's row, or None if there is no such row. A row of rmalock
+    may name the lock, and values of its parameters: rmalock/pfx/t_w=16."""
+    component, *parts = name.split("/")
     if name in known:
         return known[name]
-    if component == "rmalock" and slash:
-        return f"{known[component]} --mca {LOCK} {lock}"
-    return None
+    if component != "rmalock" or not parts:
+        return None
+    arguments = [known[component]]
+    for number, part in enumerate(parts):
+        parameter, equals, value = part.partition("=")
+        if not equals and number > 0:
+            return None
+        arguments.append(f"--mca osc_rmalock_{parameter} {value}" if equals
+                         else f"--mca {LOCK} {part}")
+    return " ".join(arguments)
+
+
+# The locks' thresholds in the order in which RMA-RW (section 6) sets them.
+THRESHOLDS = ("t_dc", "t_r", "t_l", "t_w")
+
+
+def thresholds_of(lock, parameters):
+    """short name -> Parameter, of those thresholds that this lock uses: their help begins with the
+    locks they are for."""
+    found = {}
+    for short in THRESHOLDS:
+        parameter = parameters.get(f"osc_rmalock_{short}")
+        named = re.match(r"([a-z_]+(?:, [a-z_]+)*): ", parameter.help) if parameter else None
+        if parameter and (lock == "auto" or not named or lock in named[1].split(", ")):
+            found[short] = parameter
+    return found
 
 
 def absent_component(arguments):

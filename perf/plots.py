@@ -345,6 +345,39 @@ def longest(measured):
     return figure
 
 
+def thresholds(measured):
+    """A panel for each threshold; the value that is set stands first."""
+    rows = measured.rows("sob", "throughput")
+    settings = {}  # threshold -> values, from rows such as rmalock/pfx/t_w=16
+    for name in measured.components():
+        threshold, equals, value = name.rpartition("/")[2].partition("=")
+        if equals:
+            settings.setdefault(threshold, []).append((value, name))
+    if not rows or not settings:
+        return None
+    start = measured.components()[0]
+    figure, axes = axes_of(len(settings), 3.6, 3.0, sharey=True)
+    for axis, (threshold, values) in zip(axes, settings.items()):
+        names = [start] + [name for _, name in values]
+        for number, writers in enumerate(sorted({row["key"]["params"]["writers"]
+                                                 for row in rows})):
+            mine = {row["component"]: row for row in rows
+                    if row["key"]["params"]["writers"] == writers}
+            at = [place for place, name in enumerate(names) if name in mine]
+            shown = [mine[names[place]] for place in at]
+            axis.errorbar(at, [row["value"]["median"] for row in shown],
+                          yerr=list(zip(*(errors(row) for row in shown))) or None, capsize=2,
+                          color=MORE[3 * number % len(MORE)][0],
+                          marker=MORE[3 * number % len(MORE)][1], markersize=4.5, linewidth=1.2,
+                          label=f"{writers:g} % exclusive")
+        axis.set_xticks(range(len(names)), ["as set"] + [value for value, _ in values])
+        axis.set_title(f"{threshold.upper()} of {start.partition('/')[2]}")
+        count_axis(axis)
+    axes[0].set_ylabel("locks per ms")
+    legend(figure, axes)
+    return figure
+
+
 def hashtable(measured):
     if not measured.has("dht_atomics", "dht_locks"):
         return None

@@ -292,7 +292,10 @@ END
                          ["sm", "rmalock/direct_passive", "rmalock/pfx"])
         self.assertEqual(components.arguments_of("rmalock/pfx", components.COMPONENTS),
                          "--mca osc rmalock --mca osc_rmalock_lock pfx")
-        self.assertIsNone(components.arguments_of("other/pfx", components.COMPONENTS))
+        self.assertEqual(components.arguments_of("rmalock/pfx/t_w=16", {"rmalock": "R"}),
+                         "R --mca osc_rmalock_lock pfx --mca osc_rmalock_t_w 16")
+        for name in ("other/pfx", "rmalock/pfx/pfx"):
+            self.assertIsNone(components.arguments_of(name, components.COMPONENTS))
 
     def test_an_absent_component_is_named(self):
         self.assertEqual(components.absent_component("--mca osc sm"), "sm")

@@ -33,7 +33,7 @@ except ImportError:
     sys.exit(SKIP)
 report = load_report()
 
-COMPONENTS = ["sm", "rmalock/pfx", "rmalock/direct_passive"]
+COMPONENTS = ["sm", "rmalock/pfx", "rmalock/direct_passive", "rmalock/pfx/t_w=16"]
 PARAMS = {  # case pattern -> points of its parameters, metrics with their units
     r"lock_(put|get)_unlock": ([{"size": s} for s in (1, 4096)], {"latency": "ns"}),
     r"overlap_(put|get)": ([{"size": s, "operations": 1} for s in (4096, 32768)], {"hidden": "%"}),
