@@ -168,6 +168,6 @@ void catalogue_print(bool json) {
                    "\"flavors\":\"%s\",\"min_ranks\":%d}\n",
                    c->name, c->source, c->parameters, c->metric, c->flavors, c->min_ranks);
         else
-            printf("%-23s %-27s %-28s %s\n", c->name, c->source, c->parameters, c->metric);
+            printf("%-23s %-37s %-28s %s\n", c->name, c->source, c->parameters, c->metric);
     }
 }

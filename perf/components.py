@@ -15,7 +15,11 @@ COMPONENTS = {
            " --mca opal_common_ucx_devices any",
     "pt2pt": "--mca pml ob1 --mca btl vader,tcp,self --mca osc pt2pt",
     "default": "",  # whatever this installation chooses for itself
+    "mpich": "",    # another MPI
 }
+
+# Rows that are not Open MPI's: the launcher, and the program beside rma_bench that belongs to it.
+OTHER_MPI = {"mpich": ("mpirun.mpich", "rma_bench_mpich")}
 
 LOCK = "osc_rmalock_lock"
 

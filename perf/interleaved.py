@@ -198,7 +198,7 @@ class Results:
 
 class Comparison:
     def __init__(self, launch, components, work, repeats, silence, progress):
-        self.launch = launch          # (component arguments, cases, flavor) -> command line
+        self.launch = launch          # (component, cases, flavor) -> command line
         self.components = components  # name -> mpirun arguments
         self.work = work              # flavor -> cases, in the program's order
         self.repeats = repeats
@@ -255,8 +255,10 @@ class Comparison:
                 self.results.add(name, repeat, event)
 
         self.progress.show(f"repeat {repeat + 1}/{self.repeats} {name} starts")
-        command = self.launch(self.components[name], cases, flavor)
-        outcome = run_program(command, self.silence, on_event)
+        try:
+            outcome = run_program(self.launch(name, cases, flavor), self.silence, on_event)
+        except FileNotFoundError as missing:
+            outcome = Outcome(127, False, f"rma_bench: {missing}")
         return answered, outcome, started
 
     def remark_end(self, name, outcome):

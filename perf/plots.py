@@ -16,9 +16,9 @@ from tables import human_size, scaled_unit
 # Okabe and Ito's colours, which stay apart for the colour-blind; markers and hatches do in print.
 STYLES = {
     "sm": ("#0072B2", "s"), "rdma": ("#E69F00", "^"), "ucx": ("#009E73", "v"),
-    "pt2pt": ("#CC79A7", "D"), "rmalock": ("#D55E00", "o"), "default": ("#666666", "x"),
+    "pt2pt": ("#CC79A7", "D"), "rmalock": ("#D55E00", "o"), "default": ("#666666", "x"), "mpich": ("#56B4E9", "*"),
 }
-MORE = [("#D55E00", "o"), ("#8C2D04", "P"), ("#F0A070", "X"), ("#56B4E9", "*"), ("#999933", "h"),
+MORE = [("#D55E00", "o"), ("#8C2D04", "P"), ("#F0A070", "X"), ("#0B3C5D", "1"), ("#999933", "h"),
         ("#882255", "<"), ("#332288", ">"), ("#44AA99", "p"), ("#AA4499", "d")]
 CALL_COLORS = {"computation": "#DDDDDD", "lock": "#D55E00", "get": "#0072B2", "unlock": "#E69F00",
                "flush": "#009E73", "sync": "#CC79A7", "barrier": "#777777"}

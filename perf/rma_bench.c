@@ -213,12 +213,17 @@ static void window_close(struct bench* bench) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static size_t window_bytes(const struct bench* bench) {
+static size_t bytes_wanted(const struct bench* bench) {
     if (NULL != bench->row->bytes)
         return bench->row->bytes(bench);
     const size_t size = bench->settings->size > 0 ? (size_t)bench->settings->size : 0;
     const size_t needed = size * (size_t)bench->row->operations;
     return needed > bench->row->window_bytes ? needed : bench->row->window_bytes;
+}
+
+/* Whole cache lines: MPICH 4.0.2 puts the parts of a shared window in the wrong place otherwise. */
+static size_t window_bytes(const struct bench* bench) {
+    return (bytes_wanted(bench) + 63) / 64 * 64;
 }
 
 static void run_case(struct bench* bench) {

@@ -238,6 +238,15 @@ class Driver(unittest.TestCase):
         self.assertEqual(set(self.medians(document, "late")), {"one", "two", "three"})
         self.assertIn("late: after its last case: could not finalize", table)
 
+    def test_another_mpi_that_is_not_there_keeps_its_row(self):
+        components.OTHER_MPI["elsewhere"] = ("no_such_mpirun", "rma_bench_elsewhere")
+        self.addCleanup(components.OTHER_MPI.pop, "elsewhere")
+        status, table, document, _ = self.compare(
+            "good", options=["--component", "elsewhere="])
+        self.assertEqual(status, 0)
+        self.assertEqual(table.count("cannot: no_such_mpirun is not installed"), 3)
+        self.assertEqual(set(self.medians(document, "good")), {"one", "two", "three"})
+
     def test_nothing_measured_is_a_failure(self):
         status, table, _, _ = self.compare("absent")
         self.assertEqual(status, 1)
