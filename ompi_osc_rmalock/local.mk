@@ -1,16 +1,22 @@
 ## The component: a C++20 core that knows no MPI, and the C11 boundary to Open MPI around it.
 
-core_cppflags = -I$(srcdir)/ompi_osc_rmalock
+core_cppflags = -I$(srcdir)/ompi_osc_rmalock -I$(srcdir)
 
 noinst_LTLIBRARIES += librmalock_core.la
-librmalock_core_la_CPPFLAGS = $(core_cppflags)
+librmalock_core_la_CPPFLAGS = $(core_cppflags) $(HWLOC_CFLAGS)
+librmalock_core_la_LIBADD = $(HWLOC_LIBS)
 librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/concept.hh \
 	ompi_osc_rmalock/fabric/cpu.hh \
+	ompi_osc_rmalock/fabric/hybrid.hh \
 	ompi_osc_rmalock/fabric/layout.hh \
+	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
+	ompi_osc_rmalock/locks/baton.hh \
 	ompi_osc_rmalock/locks/d_mcs.hh \
+	ompi_osc_rmalock/locks/design.cc \
+	ompi_osc_rmalock/locks/design.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
 	ompi_osc_rmalock/locks/fompi_rw.hh \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
@@ -28,10 +34,16 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
+	ompi_osc_rmalock/topology/here.cc \
+	ompi_osc_rmalock/topology/machine.cc \
+	ompi_osc_rmalock/topology/machine.hh \
+	ompi_osc_rmalock/topology/spec.cc \
+	ompi_osc_rmalock/topology/spec.hh \
 	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/window/access.cc \
 	ompi_osc_rmalock/window/access.hh \
 	ompi_osc_rmalock/window/accumulate.cc \
+	ompi_osc_rmalock/window/accumulate_far.cc \
 	ompi_osc_rmalock/window/active.cc \
 	ompi_osc_rmalock/window/api.cc \
 	ompi_osc_rmalock/window/epoch.cc \
@@ -39,11 +51,22 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/held.hh \
 	ompi_osc_rmalock/window/host.cc \
 	ompi_osc_rmalock/window/host.hh \
+	ompi_osc_rmalock/window/kernels.cc \
+	ompi_osc_rmalock/window/kernels.hh \
 	ompi_osc_rmalock/window/memory.cc \
 	ompi_osc_rmalock/window/memory.hh \
+	ompi_osc_rmalock/window/messages.cc \
+	ompi_osc_rmalock/window/messages.hh \
+	ompi_osc_rmalock/window/network.cc \
+	ompi_osc_rmalock/window/network.hh \
 	ompi_osc_rmalock/window/passive.cc \
+	ompi_osc_rmalock/window/plan.cc \
+	ompi_osc_rmalock/window/plan.hh \
+	ompi_osc_rmalock/window/probe.cc \
 	ompi_osc_rmalock/window/regions.cc \
 	ompi_osc_rmalock/window/regions.hh \
+	ompi_osc_rmalock/window/remote.cc \
+	ompi_osc_rmalock/window/remote.hh \
 	ompi_osc_rmalock/window/segment.cc \
 	ompi_osc_rmalock/window/segment.hh \
 	ompi_osc_rmalock/window/stream.hh \
@@ -65,11 +88,12 @@ mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/osc_rmalock_component.c \
 	ompi_osc_rmalock/osc_rmalock_data.c \
 	ompi_osc_rmalock/osc_rmalock_layout.c \
-	ompi_osc_rmalock/osc_rmalock_module.c
+	ompi_osc_rmalock/osc_rmalock_module.c \
+	ompi_osc_rmalock/osc_rmalock_request.c
 ## The core's objects are C++, so the C++ compiler links; the libraries of Open MPI are named because a
 ## libmpi that was dlopen'ed (mpi4py) offers no symbols to others.
 nodist_EXTRA_mca_osc_rmalock_la_SOURCES = cxx_links.cc
-mca_osc_rmalock_la_LIBADD = librmalock_core.la $(OMPI_LIBS) $(HWLOC_LIBS)
+mca_osc_rmalock_la_LIBADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(OMPI_LIBS) $(HWLOC_LIBS)
 mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs
 
 EXTRA_DIST += ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md

@@ -42,8 +42,24 @@ static inline int osc_rmalock_error(rmalock_status_t status) {
     return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
 }
 
-/* `comm` as the core sees it. It refers to `comm`, which outlives it. */
-rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm);
+/* `comm` as the core sees it. It refers to `comm`, which outlives it. one_node: the processes of a node
+ * are not to be taken apart (parameter ranks_per_node). */
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node);
+
+/* osc_rmalock_request.c: an operation that is under way when its call returns. */
+typedef struct osc_rmalock_request {
+    struct ompi_request_t super;
+    rmalock_completion_t completion;
+    struct osc_rmalock_request* next;
+} osc_rmalock_request_t;
+
+/* NULL: no memory. */
+osc_rmalock_request_t* osc_rmalock_request_new(struct ompi_win_t* win);
+/* After the call that began the operation returned rc: hands out a request for it. */
+int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
+                              struct ompi_request_t** result);
+/* What Open MPI's progress calls. */
+int osc_rmalock_progress(void);
 
 /* osc_rmalock_data.c */
 int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,

@@ -109,7 +109,8 @@ typedef struct {
     rmalock_op_t core_op;
     struct ompi_datatype_t* element;
     struct ompi_win_t* win;
-} request_t;
+    rmalock_completion_t* completion; /* or NULL */
+} call_t;
 
 /* `count` elements as a plain array: the program's own buffer where it is one already, else a copy.
  */
@@ -138,7 +139,8 @@ static int native_open(native_t* native, const buffer_t* buffer, size_t count,
     return NULL == native->copy && count > 0 ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-static int accumulate_arrays(const request_t* r, size_t count, const void* operand, void* result) {
+static int accumulate_arrays(const call_t* r, size_t count, const void* operand, void* result,
+                             rmalock_completion_t* completion) {
     osc_rmalock_side_t theirs;
     combination_t what = {.op = r->op, .element = r->element, .count = count};
     osc_rmalock_side_open(&theirs, NULL, (size_t)r->theirs.count, r->theirs.datatype);
@@ -153,6 +155,7 @@ static int accumulate_arrays(const request_t* r, size_t count, const void* opera
         .combine = combine,
         .native_layout = native_layout,
         .native_layout_done = native_layout_done,
+        .completion = completion,
     };
     const int rc = osc_rmalock_error(rmalock_accumulate(osc_rmalock_window(r->win), r->call,
                                                         r->target, r->target_disp, &combination));
@@ -161,7 +164,7 @@ static int accumulate_arrays(const request_t* r, size_t count, const void* opera
 }
 
 /* Any types: origin and result become plain arrays and back. */
-static int accumulate_types(const request_t* r) {
+static int accumulate_types(const call_t* r) {
     const size_t count =
         (size_t)r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
     native_t operand = {NULL, NULL}, result = {NULL, NULL};
@@ -177,7 +180,12 @@ static int accumulate_types(const request_t* r) {
         rc = native_open(&result, &r->result, count, r->element);
     }
     if (OMPI_SUCCESS == rc) {
-        rc = accumulate_arrays(r, count, operand.array, result.array);
+        rmalock_completion_t arrived = {0};
+        rc = accumulate_arrays(r, count, operand.array, result.array,
+                               NULL != result.copy ? &arrived : r->completion);
+        if (OMPI_SUCCESS == rc && NULL != result.copy) {
+            rc = osc_rmalock_error(rmalock_completion_wait(osc_rmalock_window(r->win), &arrived));
+        }
     }
     if (OMPI_SUCCESS == rc && NULL != result.copy) {
         rc = ompi_datatype_sndrcv(result.copy, (int32_t)count, r->element, r->result.addr,
@@ -189,7 +197,7 @@ static int accumulate_types(const request_t* r) {
 }
 
 /* Everything that accumulate below does not do at once. */
-static int accumulate_in_full(request_t* r) {
+static int accumulate_in_full(call_t* r) {
     if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
         r->element = ompi_datatype_get_single_predefined_type_from_args(r->theirs.datatype);
     }
@@ -211,7 +219,8 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              struct ompi_datatype_t* origin_dt, void* result_addr, int result_count,
                              struct ompi_datatype_t* result_dt, int target, ptrdiff_t target_disp,
                              int target_count, struct ompi_datatype_t* target_dt,
-                             struct ompi_op_t* op, struct ompi_win_t* win) {
+                             struct ompi_op_t* op, struct ompi_win_t* win,
+                             rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
     if (origin_dt == target_dt && (NULL == result_dt || result_dt == target_dt) &&
         ompi_datatype_is_predefined(target_dt) && op_is_defined(op, core_op, target_dt)) {
@@ -224,7 +233,7 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
             return osc_rmalock_error(status);
         }
     }
-    request_t r = {.call = call,
+    call_t r = {.call = call,
                    .origin = {(void*)origin_addr, origin_count, origin_dt},
                    .result = {result_addr, result_count, result_dt},
                    .theirs = {NULL, target_count, target_dt},
@@ -233,7 +242,8 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                    .op = op,
                    .core_op = core_op,
                    .element = target_dt,
-                   .win = win};
+                   .win = win,
+                   .completion = completion};
     return accumulate_in_full(&r);
 }
 
@@ -242,7 +252,7 @@ int osc_rmalock_accumulate(const void* origin_addr, int origin_count,
                            int target_count, struct ompi_datatype_t* target_dt,
                            struct ompi_op_t* op, struct ompi_win_t* win) {
     return accumulate("MPI_Accumulate", origin_addr, origin_count, origin_dt, NULL, 0, NULL, target,
-                      target_disp, target_count, target_dt, op, win);
+                      target_disp, target_count, target_dt, op, win, NULL);
 }
 
 int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
@@ -252,7 +262,7 @@ int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
                             struct ompi_request_t** request) {
     return osc_rmalock_complete_request(accumulate("MPI_Raccumulate", origin_addr, origin_count,
                                                    origin_dt, NULL, 0, NULL, target, target_disp,
-                                                   target_count, target_dt, op, win),
+                                                   target_count, target_dt, op, win, NULL),
                                         request);
 }
 
@@ -264,7 +274,7 @@ int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
                                struct ompi_win_t* win) {
     return accumulate("MPI_Get_accumulate", origin_addr, origin_count, origin_dt, result_addr,
                       result_count, result_dt, target, target_disp, target_count, target_dt, op,
-                      win);
+                      win, NULL);
 }
 
 int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
@@ -273,17 +283,28 @@ int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
                                 ptrdiff_t target_disp, int target_count,
                                 struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
                                 struct ompi_win_t* win, struct ompi_request_t** request) {
-    return osc_rmalock_complete_request(
-        accumulate("MPI_Rget_accumulate", origin_addr, origin_count, origin_dt, result_addr,
-                   result_count, result_dt, target, target_disp, target_count, target_dt, op, win),
-        request);
+    static const char call[] = "MPI_Rget_accumulate";
+    if (!rmalock_target_is_far(osc_rmalock_window(win), target)) {
+        return osc_rmalock_complete_request(
+            accumulate(call, origin_addr, origin_count, origin_dt, result_addr, result_count,
+                       result_dt, target, target_disp, target_count, target_dt, op, win, NULL),
+            request);
+    }
+    osc_rmalock_request_t* mine = osc_rmalock_request_new(win);
+    if (NULL == mine) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    const int rc =
+        accumulate(call, origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt,
+                   target, target_disp, target_count, target_dt, op, win, &mine->completion);
+    return osc_rmalock_request_begun(rc, mine, request);
 }
 
 int osc_rmalock_fetch_and_op(const void* origin_addr, void* result_addr, struct ompi_datatype_t* dt,
                              int target, ptrdiff_t target_disp, struct ompi_op_t* op,
                              struct ompi_win_t* win) {
     return accumulate("MPI_Fetch_and_op", origin_addr, 1, dt, result_addr, 1, dt, target,
-                      target_disp, 1, dt, op, win);
+                      target_disp, 1, dt, op, win, NULL);
 }
 
 int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,

@@ -86,6 +86,13 @@ static inline int osc_rmalock_usable_cpus(void) {
     return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
 }
 
+/* Whether a member of a group is on this node. Processes that Open MPI has not met yet never are. */
+static inline bool osc_rmalock_on_node(const struct ompi_group_t* group, int rank) {
+    const ompi_proc_t* proc = ompi_group_get_proc_ptr_raw((ompi_group_t*)group, rank);
+    return !ompi_proc_is_sentinel((ompi_proc_t*)proc) &&
+           OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
 /* The number this process has for a communicator; for messages. */
 static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm) {
 #if OMPI_MAJOR_VERSION >= 5

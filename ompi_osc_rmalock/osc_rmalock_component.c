@@ -98,6 +98,10 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 }
 
 static int component_finalize(void) {
+    if (rmalock_network_is_open()) {
+        opal_progress_unregister(osc_rmalock_progress);
+        rmalock_network_close();
+    }
     return OMPI_SUCCESS;
 }
 
@@ -162,10 +166,30 @@ static const char* flavor_name(int flavor) {
     }
 }
 
+/* Whether the window's processes are on several nodes, or are to be treated so. */
+static bool needs_network(struct ompi_communicator_t* comm, int flavor) {
+    const rmalock_params_t* params = &mca_osc_rmalock_component.params;
+    const bool split = 0 != params->ranks_per_node && MPI_WIN_FLAVOR_SHARED != flavor;
+    return ompi_group_have_remote_peers(comm->c_local_group) ||
+           (split && ompi_comm_size(comm) > params->ranks_per_node) ||
+           0 == strcmp(params->domain, "nic");
+}
+
+static bool open_network(char* why, size_t why_size) {
+    const bool was_open = rmalock_network_is_open();
+    if (!rmalock_network_open(&mca_osc_rmalock_component.params, why, why_size)) {
+        return false;
+    }
+    if (!was_open) {
+        opal_progress_register(osc_rmalock_progress);
+    }
+    return true;
+}
+
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
-static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, bool peers_reachable,
-                   char* why, size_t why_size) {
+static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
+                   bool peers_reachable, char* why, size_t why_size) {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
     if (!mca_osc_rmalock_component.params_good) {
@@ -175,10 +199,12 @@ static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, b
     if (!window_params(info, &params, values, why, why_size)) {
         return VOTE_REFUSE;
     }
-    if (!params.enable) {
+    if (MPI_WIN_FLAVOR_SHARED == flavor && ompi_group_have_remote_peers(comm->c_local_group)) {
+        snprintf(why, why_size, "the communicator spans several nodes, which share no memory");
+    } else if (!params.enable) {
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
-    } else if (ompi_group_have_remote_peers(comm->c_local_group)) {
-        snprintf(why, why_size, "the communicator spans several hosts");
+    } else if (needs_network(comm, flavor) && !open_network(why, why_size)) {
+        ; /* why says it */
     } else if (!peers_reachable) {
         snprintf(why, why_size,
                  "this process may not read its peers' memory (process_vm_readv), which windows of "
@@ -210,7 +236,7 @@ static vote_t agree(struct ompi_communicator_t* comm, vote_t mine, int* priority
 
 static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor) {
-    const rmalock_comm_t core_comm = osc_rmalock_comm(comm);
+    const rmalock_comm_t core_comm = osc_rmalock_comm(comm, MPI_WIN_FLAVOR_SHARED == flavor);
     bool peers_reachable = true;
     char why[256] = "another process declined";
     (void)win;
@@ -222,7 +248,7 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
         RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
         return -1;
     }
-    const vote_t mine = vote(comm, info, peers_reachable, why, sizeof why);
+    const vote_t mine = vote(comm, info, flavor, peers_reachable, why, sizeof why);
     int priority = mca_osc_rmalock_component.params.priority;
     const vote_t all = agree(comm, mine, &priority);
     if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {
@@ -262,7 +288,8 @@ static bool info_says(struct opal_info_t* info, const char* key) {
 
 static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
-    return cpus > 0 && osc_rmalock_local_ranks() > cpus;
+    /* Who asks Open MPI to yield knows of others on the machine that it does not. */
+    return opal_progress_yield_when_idle || (cpus > 0 && osc_rmalock_local_ranks() > cpus);
 }
 
 /* Shows through MPI_Win_get_info what was chosen. */
@@ -313,7 +340,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .disp_unit = disp_unit,
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
         .oversubscribed = oversubscribed(),
-        .comm = osc_rmalock_comm(module->comm),
+        .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),
         .params = params,
     };
     void* memory;

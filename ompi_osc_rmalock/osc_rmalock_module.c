@@ -54,7 +54,24 @@ static int comm_broadcast(void* handle, void* data, size_t bytes, int root) {
                                     comm->c_coll->coll_bcast_module);
 }
 
-rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm) {
+/* The lowest rank of the caller's node; `chunk`, if not 0, so many ranks of a node make one. */
+static int first_of_node(struct ompi_communicator_t* comm, int chunk) {
+    const struct ompi_group_t* group = comm->c_local_group;
+    const int me = ompi_comm_rank(comm);
+    int first = me, before = 0; /* before: ranks of the node that are lower than this one */
+    for (int r = 0; r < me; ++r) {
+        if (!osc_rmalock_on_node(group, r)) {
+            continue;
+        }
+        if (0 == before || (0 != chunk && 0 == before % chunk)) {
+            first = r;
+        }
+        ++before;
+    }
+    return 0 != chunk && 0 == before % chunk ? me : first;
+}
+
+rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node) {
     return (rmalock_comm_t){
         .handle = comm,
         .rank = ompi_comm_rank(comm),
@@ -62,6 +79,8 @@ rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm) {
         .barrier = comm_barrier,
         .allgather = comm_allgather,
         .broadcast = comm_broadcast,
+        .node =
+            first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
     };
 }
 

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 
+#include "locks/design.hh"
 #include "rmalock_api.h"
+#include "topology/spec.hh"
 
 namespace {
 
@@ -70,6 +73,17 @@ rmalock_status_t refuse(const Row& row, const char* value, char* why, std::size_
     return RMALOCK_ERR_ARG;
 }
 
+/// What is wrong with a text that has a grammar; empty if nothing is.
+std::string flaw(const Row& row, const char* value) {
+    const std::string_view name = row.name;
+    std::string why;
+    if (name == "topology")
+        (void)rmalock::topology::parse(value, why);
+    else if (name == "t_l")
+        (void)rmalock::locks::parse_t_l(value, why);
+    return why;
+}
+
 rmalock_status_t check(const Row& row, rmalock_params_t* params, char* why, std::size_t size) {
     switch (row.type) {
     case Type::integer: {
@@ -83,7 +97,13 @@ rmalock_status_t check(const Row& row, rmalock_params_t* params, char* why, std:
         const char* value = field<const char*>(params, row);
         const bool good = value != nullptr && *value != '\0' &&
                           (row.type == Type::text || is_among(value, row.allowed));
-        return good ? RMALOCK_OK : refuse(row, value != nullptr ? value : "", why, size);
+        if (!good)
+            return refuse(row, value != nullptr ? value : "", why, size);
+        const std::string wrong = flaw(row, value);
+        if (!wrong.empty())
+            std::snprintf(why, size, "parameter '%s' cannot be '%s': %s", row.name, value,
+                          wrong.c_str());
+        return wrong.empty() ? RMALOCK_OK : RMALOCK_ERR_ARG;
     }
     case Type::boolean:
         return RMALOCK_OK;

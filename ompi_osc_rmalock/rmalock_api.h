@@ -82,7 +82,19 @@ typedef struct rmalock_comm {
     int (*barrier)(void *handle);
     int (*allgather)(void *handle, const void *mine, void *all, size_t bytes);
     int (*broadcast)(void *handle, void *data, size_t bytes, int root);
+    int node; /* the lowest rank that is on the caller's node */
 } rmalock_comm_t;
+
+/* ---- the network ------------------------------------------------------------------------------- */
+
+/* Opens it, unless it is open: every process that will create a window over several nodes. false: `why`
+ * says what UCX refused. */
+bool rmalock_network_open(const rmalock_params_t *params, char *why, size_t why_size);
+bool rmalock_network_is_open(void);
+/* One round of its progress; returns how much was done. Any thread; never calls the host. */
+int rmalock_network_progress(void);
+/* No process may still send to this one. */
+void rmalock_network_close(void);
 
 /* ---- windows ---------------------------------------------------------------------------------- */
 
@@ -178,24 +190,39 @@ typedef struct rmalock_layout {
     void (*rewind)(void *state);
 } rmalock_layout_t;
 
+/* Says when an operation is complete at the origin: for the request forms. Zeroed by the caller; it and
+ * the origin's buffers outlive the operation. */
+typedef struct rmalock_completion {
+    uint32_t open;
+} rmalock_completion_t;
+bool rmalock_completion_done(const rmalock_completion_t *completion);
+/* Waits for it. */
+rmalock_status_t rmalock_completion_wait(rmalock_window_t *window,
+                                         const rmalock_completion_t *completion);
+/* Whether operations to `target` can be under way when their call returns. */
+bool rmalock_target_is_far(const rmalock_window_t *window, int target);
+
 /* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
  * displacement. Otherwise as below. */
 rmalock_status_t rmalock_put_plain(rmalock_window_t *window, const char *call, int target,
                                    ptrdiff_t displacement, ptrdiff_t offset, const void *origin,
-                                   size_t bytes);
+                                   size_t bytes, rmalock_completion_t *completion);
 rmalock_status_t rmalock_get_plain(rmalock_window_t *window, const char *call, int target,
                                    ptrdiff_t displacement, ptrdiff_t offset, void *origin,
-                                   size_t bytes);
+                                   size_t bytes, rmalock_completion_t *completion);
 
-/* Put and get, whatever MPI call they come from; `call` is its name for messages. Both are complete
- * at the target on return (all processes of the window are on one node). The displacement is in
- * units of the target's displacement unit. */
+/* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both are
+ * complete at the target on return. Across the network they are under way, and `completion` (may be NULL)
+ * is done when they are complete at the origin. The displacement is in units of the target's displacement
+ * unit. */
 rmalock_status_t rmalock_put(rmalock_window_t *window, const char *call, int target,
                              ptrdiff_t displacement, const rmalock_layout_t *origin_side,
-                             const rmalock_layout_t *target_side);
+                             const rmalock_layout_t *target_side,
+                             rmalock_completion_t *completion);
 rmalock_status_t rmalock_get(rmalock_window_t *window, const char *call, int target,
                              ptrdiff_t displacement, const rmalock_layout_t *origin_side,
-                             const rmalock_layout_t *target_side);
+                             const rmalock_layout_t *target_side,
+                             rmalock_completion_t *completion);
 
 typedef enum rmalock_op {
     RMALOCK_OP_SUM,
@@ -247,6 +274,7 @@ typedef struct rmalock_combination {
     void (*combine)(void *host_arg, const void *operand, void *array, size_t count);
     void (*native_layout)(void *host_arg, void *array, rmalock_layout_t *layout);
     void (*native_layout_done)(void *host_arg);
+    rmalock_completion_t *completion; /* may be NULL */
 } rmalock_combination_t;
 
 rmalock_status_t rmalock_accumulate(rmalock_window_t *window, const char *call, int target,

@@ -12,10 +12,16 @@ harness_headers = \
 	test/harness/stress.hh \
 	test/harness/world.hh
 
+topology_sources = \
+	ompi_osc_rmalock/topology/machine.cc \
+	ompi_osc_rmalock/topology/spec.cc
+
 unit_sources = \
 	test/unit/epoch_test.cc \
 	test/unit/held_test.cc \
+	test/unit/design_test.cc \
 	test/unit/params_test.cc \
+	test/unit/topology_test.cc \
 	test/unit/window_test.cc
 
 if CAN_TEST
@@ -28,19 +34,19 @@ test_unit_test_LDADD = librmalock_core.la $(GTEST_LIBS)
 
 ## The core again, compiled with the sanitizers: an object of librmalock_core.la would hide its errors.
 test_unit_test_asan_SOURCES = $(unit_sources) $(librmalock_core_la_SOURCES)
-test_unit_test_asan_CPPFLAGS = $(test_cppflags)
+test_unit_test_asan_CPPFLAGS = $(test_cppflags) $(HWLOC_CFLAGS)
 test_unit_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
-test_unit_test_asan_LDADD = $(GTEST_LIBS)
+test_unit_test_asan_LDADD = $(HWLOC_LIBS) $(GTEST_LIBS)
 
 test_cost_test_SOURCES = test/locks/cost_test.cc $(harness_headers)
 test_cost_test_CPPFLAGS = $(test_cppflags)
 test_cost_test_LDADD = $(GTEST_LIBS)
 
-test_stress_test_SOURCES = test/locks/stress_test.cc $(harness_headers)
+test_stress_test_SOURCES = test/locks/stress_test.cc $(topology_sources) $(harness_headers)
 test_stress_test_CPPFLAGS = $(test_cppflags)
 test_stress_test_LDADD = $(GTEST_LIBS) -lpthread
 
-test_stress_test_tsan_SOURCES = test/locks/stress_test.cc $(harness_headers)
+test_stress_test_tsan_SOURCES = test/locks/stress_test.cc $(topology_sources) $(harness_headers)
 test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
 test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
 test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread

@@ -19,10 +19,15 @@ constexpr std::size_t bytes_of(Slot slots) {
     return (slots + kWordsPerLine - 1) / kWordsPerLine * kCacheLine;
 }
 
+/// What the lock of a window needs at each rank beside the home record; the same at every rank.
+struct LockSlots {
+    Slot nodes = 0;    ///< queue nodes, of a line each
+    Slot elements = 0; ///< words for the records of the tree's elements and counters, whole lines
+};
+
 /// The state a window keeps for each rank, in slots.
 struct WindowSlots {
-    /// The lock's home record: the words of the target that origins contend for. One line; a lock
-    /// that needs more says so in its header and gets more lines behind `post_bits`.
+    /// The lock's home record: the words of the target that origins contend for. One line.
     static constexpr Slot lock = line(0);
     /// At rank 0: the gate between lock_all and exclusive locks (locks/all_gate.hh).
     static constexpr Slot gate = line(1);
@@ -44,17 +49,23 @@ struct WindowSlots {
         const Slot post_words = (static_cast<Slot>(ranks) + 63) / 64;
         return post_bits + line((post_words + kWordsPerLine - 1) / kWordsPerLine);
     }
+    /// The first of the lock's records of elements and counters.
+    static constexpr Slot elements(Rank ranks, LockSlots lock) {
+        return nodes(ranks) + line(lock.nodes);
+    }
     /// Slots a rank needs in a window of `ranks` processes.
-    static constexpr Slot count(Rank ranks) { return nodes(ranks) + line(node_count(ranks)); }
+    static constexpr Slot count(Rank ranks, LockSlots lock) {
+        return elements(ranks, lock) + lock.elements;
+    }
 };
 
 static_assert(WindowSlots::lock % kWordsPerLine == 0);
 static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
 // Protocol state per process and window, the formula of the README, in lines of 64 bytes:
-// 4 + ceil(P / 512) + min(P, 512).
-static_assert(bytes_of(WindowSlots::count(1)) == 64 * (4 + 1 + 1));
-static_assert(bytes_of(WindowSlots::count(128)) == 64 * (4 + 1 + 128));
-static_assert(bytes_of(WindowSlots::count(1024)) == 64 * (4 + 2 + 512));
-static_assert(bytes_of(WindowSlots::count(65536)) == 64 * (4 + 128 + 512));
+// 4 + ceil(P / 512), and what the lock needs.
+static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (4 + 1));
+static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (4 + 1 + 128));
+static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (4 + 2 + 512 + 3));
+static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (4 + 128 + 512));
 
 } // namespace rmalock::fabric

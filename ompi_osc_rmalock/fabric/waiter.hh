@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace rmalock::fabric {
 
@@ -25,24 +26,40 @@ struct Waiter {
     /// Polls after which even a process with a core to itself starts to yield between polls, so that
     /// a wrong guess about oversubscription costs a time slice and not a scheduling quantum each.
     static constexpr unsigned kPatientPolls = 2000;
+    /// Polls before a process that shares its core goes to sleep between polls.
+    static constexpr unsigned kPollsBeforeParking = 10;
     /// Upper bound of one back-off, in spin turns (a few microseconds).
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
     void (*progress)() = nullptr; ///< runs the communication of the process
     unsigned spins = 100;         ///< polls before the first progress call
     bool yield = false;           ///< more runnable ranks than cores: yield at once
+    /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress thread
+    /// of ucx_glue stands back while there are any.)
+    std::atomic<int>* waiting = nullptr;
+    /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used where
+    /// `yield` is set, instead of giving the core away only to ask for it again.
+    void (*park)() = nullptr;
 
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
     /// Returns whether it was true.
     template <class Poll>
     bool until(Poll&& poll, unsigned patience = 0) const {
         const unsigned quiet = yield ? 1 : spins;
-        for (unsigned n = 0;; ++n) {
+        for (unsigned n = 0; n < quiet; ++n) {
             if (poll())
                 return true;
             if (patience != 0 && n + 1 >= patience)
                 return false;
-            n < quiet ? cpu_relax() : pass_time(n);
+            cpu_relax();
+        }
+        const Count count(waiting);
+        for (unsigned n = quiet;; ++n) {
+            if (poll())
+                return true;
+            if (patience != 0 && n + 1 >= patience)
+                return false;
+            pass_time(n);
         }
     }
 
@@ -55,10 +72,30 @@ struct Waiter {
     }
 
   private:
+    /// This thread among the waiting ones, for a scope.
+    class Count {
+      public:
+        explicit Count(std::atomic<int>* waiting) : waiting_(waiting) {
+            if (waiting_ != nullptr)
+                waiting_->fetch_add(1, std::memory_order_relaxed);
+        }
+        ~Count() {
+            if (waiting_ != nullptr)
+                waiting_->fetch_sub(1, std::memory_order_relaxed);
+        }
+        Count(const Count&) = delete;
+        Count& operator=(const Count&) = delete;
+
+      private:
+        std::atomic<int>* waiting_;
+    };
+
     void pass_time(unsigned polls) const {
         if (progress != nullptr)
             progress();
-        if (yield || polls >= kPatientPolls)
+        if (park != nullptr && yield && polls >= kPollsBeforeParking)
+            park();
+        else if (yield || polls >= kPatientPolls)
             sched_yield();
         else
             cpu_relax();

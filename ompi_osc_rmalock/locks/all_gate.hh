@@ -24,6 +24,9 @@
 //
 //    The exclusive room is open when n_A == 0, and to R4's callers also when n_X != 0 or mode == 1.
 //
+//    In front of a lock without a shared mode the mode counts as 2 from the start: a lock_all that visited
+//    the targets would wait for shared holders as well, who in turn may wait for whom the lock_all is.
+//
 // Why it excludes: every exclusive hold either was verified in mode 0, so that its target was owned
 // before the first lock_all changed the mode, and that lock_all then waits for this owner to go (R1);
 // or it is counted in n_X (R2).
@@ -72,7 +75,7 @@ class AllGate {
 
     /// `holding`: this process holds a lock, of this or another window (R4).
     Hold acquire_exclusive(Rank target, bool holding) {
-        const bool first_mode_gates = mode(fabric_.get(gate_)) != kUngated;
+        const bool first_mode_gates = kGatedAlways || mode(fabric_.get(gate_)) != kUngated;
         if (first_mode_gates)
             enter_room(holding);
         Hold hold = lock_.acquire_exclusive(target);
@@ -96,7 +99,9 @@ class AllGate {
     static constexpr Value kCountMask = kOneExclusive - 1;
     static constexpr Value kUngated = 0, kRevoking = 1, kGated = 2;
 
-    static Value mode(Value g) { return g / kOneMode; }
+    static constexpr bool kGatedAlways = !has_shared_mode<L>;
+
+    static Value mode(Value g) { return kGatedAlways ? kGated : g / kOneMode; }
     static Value exclusives(Value g) { return (g / kOneExclusive) & kCountMask; }
     static Value alls(Value g) { return g & kCountMask; }
     static bool no_exclusives(Value g) { return exclusives(g) == 0; }

@@ -33,12 +33,14 @@ template <fabric::Fabric F>
 class DMcs {
   public:
     static constexpr const char* kName = "d_mcs";
+    static constexpr bool kShared = false;
     static constexpr Slot kHomeSlots = 1;
     /// Slots of the pool per lock that a process holds or awaits.
     static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
 
     /// TAIL is slot `home` of every rank, zeroed before the first acquire of anybody.
-    DMcs(F& fabric, Slot home, Pool& pool) : queue_(fabric), home_(home), pool_(pool) {}
+    DMcs(F& fabric, Slot home, Pool& pool)
+        : fabric_(fabric), queue_(fabric), home_(home), pool_(pool) {}
 
     Hold acquire_exclusive(Rank target) {
         const Word node = pool_.take();
@@ -60,9 +62,13 @@ class DMcs {
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
 
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool) { return fabric_.get({target, home_}) != 0; }
+
   private:
     static constexpr Value kGranted = 1;
 
+    F& fabric_;
     McsQueue<F> queue_;
     Slot home_;
     Pool& pool_;

@@ -65,6 +65,11 @@ class DirectPassive {
         }
     }
 
+    /// Where nobody may wait (the handler of a message): false if the lock is not free.
+    bool try_acquire_exclusive(Rank target) {
+        return fabric_.compare_swap({target, home_}, 0, mine()) == 0;
+    }
+
     void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - mine()); }
 
     Hold acquire_shared(Rank target) {

@@ -88,6 +88,14 @@ class FompiRw {
 
     void release_all(Hold) { fabric_.add(master_, Value{0} - kLockAll); }
 
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool exclusive) {
+        const Value v = fabric_.get(word(target));
+        if (!exclusive)
+            return (v & kWriter) != 0;
+        return v != 0 || lock_alls(fabric_.get(master_)) != 0;
+    }
+
   private:
     static constexpr Value kWriter = 1, kReader = 2;
     static constexpr Value kExclusive = 1, kLockAll = Value{1} << 32;

@@ -29,6 +29,7 @@ template <fabric::Fabric F>
 class FompiSpin {
   public:
     static constexpr const char* kName = "fompi_spin";
+    static constexpr bool kShared = false;
     static constexpr Slot kHomeSlots = 1;
     static constexpr Slot kPoolNodeSlots = 0;
 
@@ -48,6 +49,9 @@ class FompiSpin {
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool) { return fabric_.get({target, home_}) != 0; }
 
   private:
     F& fabric_;

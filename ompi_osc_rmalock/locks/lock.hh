@@ -32,6 +32,11 @@ concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
     { lock.release_exclusive(target, hold) } -> std::same_as<void>;
 };
 
+/// Whether shared holders of one target can be inside together. A lock that says kShared = false takes
+/// shared acquires for exclusive ones.
+template <class L>
+inline constexpr bool has_shared_mode = !requires { requires !L::kShared; };
+
 /// acquire_shared for a process of which is known whether it holds a lock already, of this or another
 /// window; a lock that makes readers wait behind waiting writers has to know (locks/pfx.hh).
 template <ReaderWriterLock L>

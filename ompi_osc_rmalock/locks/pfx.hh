@@ -11,7 +11,8 @@
 //    S      [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
 //    RO     [ drainer:40 | count:24 ]  the drainer's node; readers it still waits for, maybe < 0
 //    TAIL   last exclusive in the queue
-//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r)
+//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r);
+//           with T_L the BATON of baton.hh
 //    RH[2]  last reader on the list of phase 0, 1
 //
 // Words of a node (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
@@ -46,6 +47,19 @@
 //           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
+// With T_L > 0, where all are on one node, who runs may take a released lock past the first of the
+// queue, T_L times (baton.hh). TAIL is the baton's queue then, and who is inside has left it.
+//
+//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in
+//           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(r);  in
+//    x_rel  if it had the baton and chain < T_W and GET(S).XC > chain:
+//               give(BATON, DIRECT(chain)); return
+//           s = FADD(S, PH - chain * X1);  if s.RC: wake_all(RH[s.PH])
+//           if s.XC > chain: give(BATON, PHASE(s.RC))
+//
+// The baton is given only if more are registered than have been inside since the change of phase:
+// one of those takes it, because who has registered comes for it and does nothing else before.
+//
 // Why it excludes: a reader is admitted if no exclusive was registered when it registered, or when
 // the phase it registered in is over. The exclusive that takes over from a phase change knows how
 // many readers were registered at that moment (r), all admitted by it, and drains exactly so many:
@@ -68,15 +82,19 @@
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
 // admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
-// readers admitted before it at one change of phase per T_W of them.
+// readers admitted before it at one change of phase per T_W of them. With T_L it is passed T_L
+// times as well, by exclusives that did not queue, for itself and for each before it.
 //
 // Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
 // they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
 // more if readers wait, 1 more if the successor has not shown itself.
+// With T_L: uncontended the same; contended acquire 2 atomics past the queue, else 4; release 1 get
+// and 1 posted add, or a change of phase and 1 posted add.
 // Memory: one line per target; one node (a line) per lock that a process awaits, or holds after it
 // has been in the queue.
 #pragma once
 
+#include "locks/baton.hh"
 #include "locks/mcs_queue.hh"
 #include "locks/push_list.hh"
 
@@ -86,6 +104,9 @@ namespace rmalock::locks {
 struct PfxLimits {
     /// T_W: how many exclusives may follow each other before waiting readers are let in, < 2^24.
     Value t_w = 64;
+    /// T_L: how many may take a released lock past the first of the queue; 0: nobody, it is handed
+    /// over. Only where all processes are on one node. < 2^20.
+    Value t_l = 0;
 };
 
 template <fabric::Fabric F>
@@ -99,8 +120,8 @@ class Pfx {
     /// The home record is slots `home`... of every rank, zeroed before the first acquire of
     /// anybody.
     Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
-        : fabric_(fabric), queue_(fabric), readers_(fabric), home_(home), pool_(pool),
-          limits_(limits) {}
+        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), home_(home),
+          pool_(pool), limits_(limits) {}
 
     /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
     /// be made to wait behind writers that wait themselves.
@@ -126,19 +147,19 @@ class Pfx {
 
     Hold acquire_exclusive(Rank target) {
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
-        if (exclusives(s) == 0 && readers(s) == 0)
-            return hold({});
-        const Word node = pool_.take();
         if (exclusives(s) == 0) {
-            drain(target, node, readers(s));
-            pool_.give(node); // not in the queue: nobody can write to the node any more
+            drain_alone(target, readers(s));
             return hold({});
         }
-        return hold(join_queue(target, node));
+        return hold(limits_.t_l != 0 ? take_baton(target) : join_queue(target, pool_.take()));
     }
 
     void release_exclusive(Rank target, Hold held) {
         const Turn mine = turn(held);
+        if (limits_.t_l != 0) {
+            give_baton(target, mine);
+            return;
+        }
         Value succ = 0;
         if (mine.node != 0) {
             const Word node = node_of(mine.node);
@@ -183,13 +204,15 @@ class Pfx {
     }
 
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
-    static constexpr Value kPhaseMessage = Value{1} << 63;
+    static constexpr Value kPhaseMessage = Value{1} << kNameBits;
+    static_assert(kNameBits < Baton<F>::kMessageBits);
     static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
 
-    /// What a holder knows: its node if it is in the queue, and how many exclusives there have been
-    /// since the last change of phase, itself included. So many registrations are still in S.
+    /// What a holder knows: its node if it is in the queue, or 1 + what it knows about the baton if
+    /// it had that; and how many exclusives there have been since the last change of phase, itself
+    /// included. So many registrations are still in S.
     struct Turn {
         Value node = 0;
         Value chain = 1;
@@ -255,6 +278,37 @@ class Pfx {
         return message;
     }
 
+    // ---- exclusives that may be passed ----------------------------------------------------------
+    Turn take_baton(Rank target) {
+        const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
+        if (!is_phase(got.message))
+            return {got.passed + 1, got.message + 1};
+        drain_alone(target, got.message & ~kPhaseMessage);
+        return {got.passed + 1, 1};
+    }
+
+    void give_baton(Rank target, Turn mine) {
+        if (mine.node != 0 && mine.chain < limits_.t_w &&
+            exclusives(fabric_.get(word(target, kS))) > mine.chain) {
+            baton_.give(word(target, kHw), direct(mine.chain), mine.node - 1);
+            return;
+        }
+        const Value s = end_phase(target, mine.chain);
+        if (exclusives(s) != mine.chain)
+            baton_.give(word(target, kHw), phase_message(readers(s)),
+                        mine.node != 0 ? mine.node - 1 : 0);
+    }
+
+    // ---- phases ---------------------------------------------------------------------------------
+    /// For an exclusive that is in no queue: nobody can write to the node afterwards.
+    void drain_alone(Rank target, Value r) {
+        if (r == 0)
+            return;
+        const Word node = pool_.take();
+        drain(target, node, r);
+        pool_.give(node);
+    }
+
     /// Waits until the `r` readers that were inside when the exclusives took over have left, and
     /// those that joined them.
     void drain(Rank target, Word node, Value r) {
@@ -272,10 +326,8 @@ class Pfx {
 
     /// Lets the readers in that wait, and whoever is next drain them.
     void change_phase(Rank target, Value chain, Value succ) {
-        const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
+        const Value s = end_phase(target, chain);
         const Value message = phase_message(readers(s));
-        if (readers(s) != 0)
-            readers_.wake_all(list(target, s));
         if (exclusives(s) == chain)
             return;
         if (succ == 0)
@@ -284,8 +336,18 @@ class Pfx {
             queue_.tell(succ, message);
     }
 
+    /// Takes the registrations of the chain back and lets the readers in that wait. Returns S
+    /// before.
+    Value end_phase(Rank target, Value chain) {
+        const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
+        if (readers(s) != 0)
+            readers_.wake_all(list(target, s));
+        return s;
+    }
+
     F& fabric_;
     McsQueue<F> queue_;
+    Baton<F> baton_;
     PushList<F> readers_;
     Slot home_;
     Pool& pool_;

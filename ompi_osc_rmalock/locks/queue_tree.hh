@@ -121,6 +121,9 @@ class QueueTree {
         pool_.give(mine.node);
     }
 
+    /// For diagnosis: whether somebody has the lock or waits for it.
+    bool is_taken(Rank target) { return fabric_.get({target, root_}) != 0; }
+
   private:
     static constexpr Slot kElementNode = 0, kElementTail = 2; // of an element's record
 

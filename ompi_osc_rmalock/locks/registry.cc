@@ -1,14 +1,20 @@
 #include "locks/registry.hh"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "fabric/layout.hh"
 #include "locks/all_gate.hh"
+#include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
+#include "locks/fompi_rw.hh"
+#include "locks/fompi_spin.hh"
 #include "locks/pfx.hh"
 #include "locks/pool.hh"
+#include "locks/rma_mcs.hh"
+#include "locks/rma_rw.hh"
 
 namespace rmalock::locks {
 namespace {
@@ -19,29 +25,125 @@ using fabric::WindowSlots;
 struct Parts {
     WindowFabric& fabric;
     Pool& pool;
-    const Thresholds& thresholds;
+    const Design& design;
+
+    Slot elements() const { return WindowSlots::elements(fabric.size(), design.slots); }
+    /// 0 stands for as many as there are ranks.
+    Value t_w() const {
+        const Value asked = design.thresholds.t_w;
+        return asked != 0 ? asked : static_cast<Value>(fabric.size());
+    }
 };
 
-DirectPassive<WindowFabric> build(const Parts& parts,
-                                  std::type_identity<DirectPassive<WindowFabric>>) {
+template <class Lock>
+using Is = std::type_identity<Lock>;
+
+/// How many queue at level i in an element at most: the processes of it, or the elements below.
+std::size_t contenders(const topology::Tree& tree, unsigned i) {
+    const topology::Level& level = tree.level(i);
+    std::size_t most = 0;
+    for (std::size_t e = 0; e < level.elements(); ++e) {
+        std::vector<std::size_t> below;
+        for (const Rank p : level.members(e))
+            below.push_back(i < tree.levels() ? tree.level(i + 1).element(p)
+                                              : static_cast<std::size_t>(p));
+        std::sort(below.begin(), below.end());
+        const auto end = std::unique(below.begin(), below.end());
+        most = std::max(most, static_cast<std::size_t>(end - below.begin()));
+    }
+    return most;
+}
+
+/// T_L,i that is not given lets everybody who queues at level i have two turns.
+TreeLimits tree_limits(const Parts& parts) {
+    const topology::Tree& tree = parts.design.machine.tree;
+    TreeLimits limits{.t_w = parts.t_w()};
+    for (unsigned i = 2; i <= tree.levels(); ++i)
+        limits.t_l[i] =
+            std::max<Value>(1, parts.design.thresholds.of_level(i, 2 * contenders(tree, i)));
+    return limits;
+}
+
+DirectPassive<WindowFabric> build(const Parts& parts, Is<DirectPassive<WindowFabric>>) {
     return {parts.fabric, WindowSlots::lock};
 }
 
-Pfx<WindowFabric> build(const Parts& parts, std::type_identity<Pfx<WindowFabric>>) {
-    const Value ranks = static_cast<Value>(parts.fabric.size());
-    const Value t_w = parts.thresholds.t_w != 0 ? parts.thresholds.t_w : ranks;
-    return {parts.fabric, WindowSlots::lock, parts.pool, {.t_w = t_w}};
+Pfx<WindowFabric> build(const Parts& parts, Is<Pfx<WindowFabric>>) {
+    // Enough for the lock to be busy while the next one in line gets a core, few enough to be fair.
+    constexpr Value kOftenPassed = 64;
+    // The first of the queue polls a word at home, which only its own node can do for nothing.
+    const Value t_l = parts.design.one_node ? parts.design.thresholds.innermost(kOftenPassed) : 0;
+    return {parts.fabric, WindowSlots::lock, parts.pool, {.t_w = parts.t_w(), .t_l = t_l}};
 }
+
+DMcs<WindowFabric> build(const Parts& parts, Is<DMcs<WindowFabric>>) {
+    return {parts.fabric, WindowSlots::lock, parts.pool};
+}
+
+RmaMcs<WindowFabric> build(const Parts& parts, Is<RmaMcs<WindowFabric>>) {
+    TreeLimits limits = tree_limits(parts);
+    limits.t_w = TreeLimits{}.t_w; // D1: there is nobody to let in
+    return {parts.fabric, WindowSlots::lock,         parts.elements(),
+            parts.pool,   parts.design.machine.tree, limits};
+}
+
+RmaRw<WindowFabric> build(const Parts& parts, Is<RmaRw<WindowFabric>>) {
+    constexpr unsigned kPatience = 1000; // polls for T_R readers, who may never come
+    const RmaRwLimits limits{
+        .tree = tree_limits(parts), .t_r = parts.design.thresholds.t_r, .patience = kPatience};
+    return {parts.fabric, WindowSlots::lock,         parts.elements(),
+            parts.pool,   parts.design.machine.tree, parts.design.counters,
+            limits};
+}
+
+FompiSpin<WindowFabric> build(const Parts& parts, Is<FompiSpin<WindowFabric>>) {
+    return {parts.fabric, WindowSlots::lock};
+}
+
+FompiRw<WindowFabric> build(const Parts& parts, Is<FompiRw<WindowFabric>>) {
+    return {parts.fabric, WindowSlots::lock};
+}
+
+template <class Lock>
+constexpr bool kHasCounters = requires(const Design& d) {
+    Lock::element_slots(d.machine.tree, d.counters);
+};
+template <class Lock>
+constexpr bool kClimbs = kHasCounters<Lock> || requires(const Design& d) {
+    Lock::element_slots(d.machine.tree);
+};
+template <class Lock>
+constexpr bool kQueues = requires {
+    requires Lock::kPoolNodeSlots != 0;
+};
+
+/// foMPI's lock with one word for the whole window brings its own lock_all.
+template <class Lock>
+class OwnRoom {
+  public:
+    OwnRoom(WindowFabric&, Lock& lock, Slot) : lock_(lock) {}
+    Hold acquire_exclusive(Rank target, bool) { return lock_.acquire_exclusive(target); }
+    void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
+    void enter_all(bool) { lock_.acquire_all(); }
+    void leave_all() { lock_.release_all({}); }
+
+  private:
+    Lock& lock_;
+};
+
+template <class Lock>
+using Gate = std::conditional_t<std::is_same_v<Lock, FompiRw<WindowFabric>>, OwnRoom<Lock>,
+                                AllGate<WindowFabric, Lock>>;
 
 template <ReaderWriterLock Lock>
 class Registered final : public WindowLock {
     static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
 
   public:
-    Registered(WindowFabric& fabric, const Thresholds& thresholds)
-        : pool_(fabric.self(), WindowSlots::nodes(fabric.size()),
-                WindowSlots::node_count(fabric.size())),
-          lock_(build({fabric, pool_, thresholds}, std::type_identity<Lock>{})),
+    Registered(const Design& design, WindowFabric& fabric)
+        : kept_(kClimbs<Lock> ? std::make_unique<const Design>(design) : nullptr),
+          pool_(fabric.self(), WindowSlots::nodes(fabric.size()), design.slots.nodes),
+          lock_(build(Parts{fabric, pool_, kept_ ? *kept_ : design}, Is<Lock>{})),
           gate_(fabric, lock_, WindowSlots::gate) {}
 
     Hold acquire(Rank target, bool exclusive, bool holding) override {
@@ -52,33 +154,45 @@ class Registered final : public WindowLock {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
     }
     bool is_taken(Rank target, bool exclusive) override {
-        return lock_.is_taken(target, exclusive);
+        return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
     }
     void acquire_all(bool holding) override { gate_.enter_all(holding); }
     void release_all() override { gate_.leave_all(); }
 
   private:
+    const std::unique_ptr<const Design> kept_; ///< if the lock refers to the tree in it
     Pool pool_;
     Lock lock_;
-    AllGate<WindowFabric, Lock> gate_;
+    Gate<Lock> gate_;
 };
 
 struct Entry {
     const char* name;
-    std::unique_ptr<WindowLock> (*make)(WindowFabric& fabric, const Thresholds& thresholds);
+    bool queues;
+    Slot (*elements)(const Design& design); ///< null: the lock knows no tree
+    std::unique_ptr<WindowLock> (*make)(const Design& design, WindowFabric& fabric);
 };
 
 template <class Lock>
 constexpr Entry entry() {
-    return {Lock::kName,
-            [](WindowFabric& fabric, const Thresholds& thresholds) -> std::unique_ptr<WindowLock> {
-                return std::make_unique<Registered<Lock>>(fabric, thresholds);
-            }};
+    Entry made{Lock::kName, kQueues<Lock>, nullptr,
+               [](const Design& design, WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
+                   return std::make_unique<Registered<Lock>>(design, fabric);
+               }};
+    if constexpr (kHasCounters<Lock>)
+        made.elements = [](const Design& d) {
+            return Lock::element_slots(d.machine.tree, d.counters);
+        };
+    else if constexpr (kClimbs<Lock>)
+        made.elements = [](const Design& d) { return Lock::element_slots(d.machine.tree); };
+    return made;
 }
 
 constexpr Entry kEntries[] = {
-    entry<DirectPassive<WindowFabric>>(),
-    entry<Pfx<WindowFabric>>(),
+    entry<DirectPassive<WindowFabric>>(), entry<Pfx<WindowFabric>>(),
+    entry<RmaRw<WindowFabric>>(),         entry<RmaMcs<WindowFabric>>(),
+    entry<DMcs<WindowFabric>>(),          entry<FompiSpin<WindowFabric>>(),
+    entry<FompiRw<WindowFabric>>(),
 };
 
 const Entry& find(std::string_view name) {
@@ -93,23 +207,35 @@ const Entry& find(std::string_view name) {
 Choice choose(std::string_view wanted, const WindowTraits& traits) {
     const char* const queue = Pfx<WindowFabric>::kName;
     const char* const word = DirectPassive<WindowFabric>::kName;
-    if ((wanted == "auto" || wanted == queue) &&
+    const bool automatic = wanted == "auto";
+    if (find(automatic ? queue : wanted).queues &&
         static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
-        return {word, "more ranks on one node than a process has queue nodes"};
-    if (wanted != "auto")
+        return {word, "more ranks than a process has queue nodes"};
+    if (!automatic)
         return {find(wanted).name, "asked for by parameter or info key"};
     if (traits.ranks == 1)
         return {word, "one process: nobody contends"};
-    // A queue hands the lock to the next in line, who may not be running for a time slice: measured, 4
-    // ranks on 2 cores get it 20 to 200 times less often than by barging.
+    if (traits.one_node)
+        return {queue,
+                "one node: nobody starves, and who runs may pass who waits, but not for ever"};
+    // A queue over several nodes hands the lock to the next in line, who may not be running.
     if (traits.oversubscribed)
-        return {word, "more ranks than cores: whoever runs may take a free lock"};
-    return {queue, "one node: nobody starves, waiters spin on words of their own"};
+        return {word, "several nodes, more ranks than cores: whoever runs may take a free lock"};
+    return {queue, "nobody starves, waiters spin on words of their own"};
 }
 
-std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric,
-                                 const Thresholds& thresholds) {
-    return find(choice.name).make(fabric, thresholds);
+bool climbs_a_tree(std::string_view wanted) {
+    return wanted != "auto" && find(wanted).elements != nullptr;
+}
+
+fabric::LockSlots slots_of(const Design& design, Rank ranks) {
+    const Entry& lock = find(design.choice.name);
+    return {lock.queues ? WindowSlots::node_count(ranks) : 0,
+            lock.elements != nullptr ? lock.elements(design) : 0};
+}
+
+std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric) {
+    return find(design.choice.name).make(design, fabric);
 }
 
 } // namespace rmalock::locks

@@ -4,22 +4,25 @@
 #include <memory>
 #include <string_view>
 
-#include "fabric/cpu.hh"
-#include "locks/lock.hh"
+#include "fabric/hybrid.hh"
+#include "locks/design.hh"
 
 namespace rmalock::locks {
 
 /// The fabric of the plugin's windows.
-using WindowFabric = fabric::CpuFabric;
+using WindowFabric = fabric::HybridFabric;
 
 /// The lock of one window, all targets.
 class WindowLock {
   public:
     virtual ~WindowLock() = default;
-    /// `holding`: this process holds a lock already, of this or any other window (locks/all_gate.hh).
+    /// `holding`: this process holds a lock already, of this or any other window
+    /// (locks/all_gate.hh).
     virtual Hold acquire(Rank target, bool exclusive, bool holding) = 0;
     virtual void release(Rank target, bool exclusive, Hold hold) = 0;
-    /// For diagnosis: whether an acquire would have to wait now.
+    /// For diagnosis: whether an acquire would have to wait now for a lock that conflicts. A lock
+    /// without a shared mode cannot tell a shared holder from an exclusive one; then shared
+    /// acquires hear no.
     virtual bool is_taken(Rank target, bool exclusive) = 0;
     virtual void acquire_all(bool holding) = 0;
     virtual void release_all() = 0;
@@ -28,25 +31,21 @@ class WindowLock {
 /// What `auto` looks at.
 struct WindowTraits {
     Rank ranks = 0;
-    bool oversubscribed = false; ///< more ranks than cores on this node
-};
-
-/// What a lock may be tuned by; see params.def.
-struct Thresholds {
-    Value t_w = 0; ///< 0: the number of ranks
-};
-
-struct Choice {
-    const char* name;   ///< as in the parameter `lock`
-    const char* reason; ///< for people
+    bool one_node = true;
+    bool oversubscribed = false; ///< more ranks than cores on some node
 };
 
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
 Choice choose(std::string_view wanted, const WindowTraits& traits);
 
-/// Makes the lock that choose() named. Its words (WindowSlots::lock, gate, nodes) are zero, or in use by
-/// processes that made the same lock with the same thresholds. `fabric` outlives it.
-std::unique_ptr<WindowLock> make(const Choice& choice, WindowFabric& fabric,
-                                 const Thresholds& thresholds);
+/// Whether the lock that `wanted` names uses the machine's tree.
+bool climbs_a_tree(std::string_view wanted);
+
+/// What the lock of `design` needs, of which all but `slots` is set, for `ranks` processes.
+fabric::LockSlots slots_of(const Design& design, Rank ranks);
+
+/// Makes the designed lock. Its words (WindowSlots::lock, gate, nodes, elements) are zero, or in
+/// use by processes that made the same lock from the same design. `fabric` outlives it.
+std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric);
 
 } // namespace rmalock::locks

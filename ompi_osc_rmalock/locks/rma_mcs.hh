@@ -26,6 +26,7 @@ template <fabric::Fabric F>
 class RmaMcs {
   public:
     static constexpr const char* kName = "rma_mcs";
+    static constexpr bool kShared = false;
     static constexpr Slot kHomeSlots = QueueTree<F>::kRootSlots;
     /// Slots of the pool per lock that a process holds or awaits.
     static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
@@ -48,6 +49,9 @@ class RmaMcs {
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool) { return tree_.is_taken(target); }
 
   private:
     QueueTree<F> tree_;

@@ -113,6 +113,18 @@ class RmaRw {
         });
     }
 
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool exclusive) {
+        if (!exclusive)
+            return (fabric_.get(my_counter(target)) & kWrite) != 0;
+        bool taken = tree_.is_taken(target);
+        for (std::size_t g = 0; g < counters_.elements() && !taken; ++g) {
+            const Word arrive = counter(g, target);
+            taken = readers(fabric_.get(arrive)) != fabric_.get(depart(arrive));
+        }
+        return taken;
+    }
+
   private:
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
     static constexpr Value kWrite = Value{1} << 62;

@@ -45,6 +45,7 @@ class Level {
 
     std::size_t elements() const { return members_.size(); }
     std::size_t element(Rank p) const { return element_of_[static_cast<std::size_t>(p)]; }
+    const std::vector<Rank>& members(std::size_t element) const { return members_[element]; }
 
     /// The records of an element for the P targets are dealt out to its members in turn, so that
     /// locks on different targets do not meet at one process.

@@ -31,9 +31,7 @@ Status Window::check_epoch_in_full(const char* call, Rank target) {
 bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                       std::ptrdiff_t high, const rmalock_layout_t* side) {
     const Guard guard(*this);
-    const RegionTable* const table =
-        target == rank() ? &attached_regions_->table()
-                         : region_cache_.table(target, published_regions_[target], part(target).pid);
+    const RegionTable* const table = regions_->table(target);
     if (table == nullptr)
         return false;
     const auto at = [displacement](std::ptrdiff_t offset) {
@@ -55,9 +53,9 @@ bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t l
 Status Window::attach(void* base, std::size_t size) {
     static constexpr char kCall[] = "MPI_Win_attach";
     const Guard guard(*this);
-    if (attached_regions_ == nullptr)
+    if (regions_ == nullptr)
         return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
-    if (!attached_regions_->attach(reinterpret_cast<std::uint64_t>(base), size))
+    if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
         return fail(RMALOCK_ERR_ATTACH, kCall, -1, "part of the %zu bytes at %p is attached already",
                     size, base);
     return RMALOCK_OK;
@@ -66,9 +64,9 @@ Status Window::attach(void* base, std::size_t size) {
 Status Window::detach(const void* base) {
     static constexpr char kCall[] = "MPI_Win_detach";
     const Guard guard(*this);
-    if (attached_regions_ == nullptr)
+    if (regions_ == nullptr)
         return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
-    if (!attached_regions_->detach(reinterpret_cast<std::uint64_t>(base)))
+    if (!regions_->mine().detach(reinterpret_cast<std::uint64_t>(base)))
         return fail(RMALOCK_ERR_ATTACH, kCall, -1, "no attached memory begins at %p", base);
     return RMALOCK_OK;
 }
@@ -76,7 +74,7 @@ Status Window::detach(const void* base) {
 Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
                             std::ptrdiff_t low, std::ptrdiff_t high) const {
     const Part& part = this->part(target);
-    if (attached_regions_ != nullptr)
+    if (regions_ != nullptr)
         return fail(RMALOCK_ERR_RANGE, call, target,
                     "the bytes %td to %td from address %#tx are not all attached to its window", low,
                     high, displacement);
@@ -89,7 +87,9 @@ Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displa
 
 Status Window::move(Direction direction, const char* call, Rank target,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                    const Place& place) const {
+                    const Place& place, ucx::Completion* completion) {
+    if (place.network)
+        return move_far(direction, call, target, origin_side, target_side, place, completion);
     const int error = copy(direction, origin_side, target_side, place);
     if (error == 0)
         return RMALOCK_OK;
@@ -98,35 +98,67 @@ Status Window::move(Direction direction, const char* call, Rank target,
                 static_cast<unsigned long long>(place.address), std::strerror(error));
 }
 
+Status Window::move_far(Direction direction, const char* call, Rank target,
+                        const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                        const Place& place, ucx::Completion* completion) {
+    try {
+        for_each_run(origin_side, target_side,
+                     [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
+                         auto* const mine = reinterpret_cast<std::byte*>(origin);
+                         const std::uint64_t there = place.address + offset;
+                         if (regions_ == nullptr) {
+                             remote_->move(direction, target, mine, bytes, there, completion);
+                             return 0;
+                         }
+                         const Guard guard(*this);
+                         regions_->move(direction, target, mine, bytes, there, completion);
+                         return 0;
+                     });
+    } catch (const ucx::Error& error) {
+        return fail(RMALOCK_ERR_INTERN, call, target, "%s", error.what());
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::move_and_wait(Direction direction, const char* call, Rank target,
+                             const rmalock_layout_t& origin_side,
+                             const rmalock_layout_t& target_side, const Place& place) {
+    const Status status = move(direction, call, target, origin_side, target_side, place);
+    if (place.network)
+        remote_->flush(target);
+    return status;
+}
+
 Status Window::transfer(Direction direction, const char* call, Rank target,
                         std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
-                        const rmalock_layout_t& target_side) {
+                        const rmalock_layout_t& target_side, ucx::Completion* completion) {
     Place place;
     const Status status =
         access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
     if (status != RMALOCK_OK || origin_side.bytes == 0)
         return status;
-    return move(direction, call, target, origin_side, target_side, place);
+    return move(direction, call, target, origin_side, target_side, place, completion);
 }
 
 Status Window::transfer_plain(Direction direction, const char* call, Rank target,
                               std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
-                              std::size_t bytes) {
+                              std::size_t bytes, ucx::Completion* completion) {
     Place place;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
     const Status status = access(call, target, displacement, offset, end, place);
     if (status != RMALOCK_OK || bytes == 0)
         return status;
     if (place.direct == nullptr)
-        return move_plain(direction, call, target, offset, origin, bytes, place);
+        return move_plain(direction, call, target, offset, origin, bytes, place, completion);
     copy_mapped(direction, origin, place.direct + offset, bytes);
     return RMALOCK_OK;
 }
 
 Status Window::move_plain(Direction direction, const char* call, Rank target, std::ptrdiff_t offset,
-                          const void* origin, std::size_t bytes, const Place& place) const {
+                          const void* origin, std::size_t bytes, const Place& place,
+                          ucx::Completion* completion) {
     return move(direction, call, target, plain_layout(origin, bytes),
-                plain_layout(reinterpret_cast<void*>(offset), bytes), place);
+                plain_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
 }
 
 } // namespace rmalock::window

@@ -31,7 +31,8 @@ namespace rmalock::window {
     else if (target == rank())
         place.direct = reinterpret_cast<std::byte*>(part.address + static_cast<std::uint64_t>(offset));
     else
-        place = {nullptr, part.address + static_cast<std::uint64_t>(offset), part.pid};
+        place = {nullptr, part.address + static_cast<std::uint64_t>(offset), part.pid,
+                 !fabric_.same_node(target)};
     return true;
 }
 
@@ -42,7 +43,7 @@ namespace rmalock::window {
         return status;
     if (low == high ||
         (locate(target, displacement, low, high, place) &&
-         (attached_regions_ == nullptr || attached(target, displacement, low, high, side))))
+         (regions_ == nullptr || attached(target, displacement, low, high, side))))
         return RMALOCK_OK;
     return out_of_range(call, target, displacement, low, high);
 }

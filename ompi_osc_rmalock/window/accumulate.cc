@@ -4,182 +4,21 @@
 //   - types of up to 8 bytes, naturally aligned, in memory all processes map: CPU atomics;
 //   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC windows,
 //     even one's own): read, combine, write under the target's accumulate lock.
-#include <algorithm>
+//
+// Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU from there
+// (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all elements are locked.
 #include <array>
-#include <atomic>
 #include <bit>
-#include <complex>
-#include <concepts>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "window/access.hh"
+#include "window/kernels.hh"
 #include "window/stream.hh"
 
 namespace rmalock::window {
 namespace {
-
-template <class T>
-concept Integer = std::integral<T> && !std::same_as<T, bool>;
-
-template <rmalock_op_t kOp, class T>
-constexpr bool defined() {
-    switch (kOp) {
-    case RMALOCK_OP_REPLACE:
-    case RMALOCK_OP_NO_OP:
-        return true;
-    case RMALOCK_OP_SUM:
-    case RMALOCK_OP_PROD:
-        return !std::same_as<T, bool>;
-    case RMALOCK_OP_MAX:
-    case RMALOCK_OP_MIN:
-        return Integer<T> || std::floating_point<T>;
-    case RMALOCK_OP_LAND:
-    case RMALOCK_OP_LOR:
-    case RMALOCK_OP_LXOR:
-        return std::integral<T>;
-    case RMALOCK_OP_BAND:
-    case RMALOCK_OP_BOR:
-    case RMALOCK_OP_BXOR:
-        return Integer<T>;
-    case RMALOCK_OP_OTHER:
-        return false;
-    }
-    return false;
-}
-
-/// target op operand. Integers wrap: they are computed as 64-bit unsigned ones.
-template <rmalock_op_t kOp, class T>
-T combined(T target, T operand) {
-    if constexpr (kOp == RMALOCK_OP_REPLACE)
-        return operand;
-    else if constexpr (kOp == RMALOCK_OP_NO_OP)
-        return target;
-    else if constexpr (kOp == RMALOCK_OP_SUM && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) + static_cast<std::uint64_t>(operand));
-    else if constexpr (kOp == RMALOCK_OP_SUM)
-        return target + operand;
-    else if constexpr (kOp == RMALOCK_OP_PROD && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) * static_cast<std::uint64_t>(operand));
-    else if constexpr (kOp == RMALOCK_OP_PROD)
-        return target * operand;
-    else if constexpr (kOp == RMALOCK_OP_MAX)
-        return target > operand ? target : operand;
-    else if constexpr (kOp == RMALOCK_OP_MIN)
-        return target < operand ? target : operand;
-    else if constexpr (kOp == RMALOCK_OP_LAND)
-        return static_cast<T>(target && operand);
-    else if constexpr (kOp == RMALOCK_OP_LOR)
-        return static_cast<T>(target || operand);
-    else if constexpr (kOp == RMALOCK_OP_LXOR)
-        return static_cast<T>(!target != !operand);
-    else if constexpr (kOp == RMALOCK_OP_BAND)
-        return static_cast<T>(target & operand);
-    else if constexpr (kOp == RMALOCK_OP_BOR)
-        return static_cast<T>(target | operand);
-    else
-        return static_cast<T>(target ^ operand);
-}
-
-/// Does it atomically; returns the value before.
-template <rmalock_op_t kOp, class T>
-T fetch_combine(T& target, T operand) {
-    std::atomic_ref<T> element(target);
-    if constexpr (kOp == RMALOCK_OP_NO_OP)
-        return element.load();
-    else if constexpr (kOp == RMALOCK_OP_REPLACE)
-        return element.exchange(operand);
-    else if constexpr (kOp == RMALOCK_OP_SUM && Integer<T>)
-        return element.fetch_add(operand);
-    else {
-        T seen = element.load();
-        while (!element.compare_exchange_weak(seen, combined<kOp>(seen, operand)))
-            ;
-        return seen;
-    }
-}
-
-/// Combines `count` aligned elements. operand: as many, null for NO_OP; result: null or as many.
-using Kernel = void (*)(std::byte* target, const std::byte* operand, std::byte* result,
-                        std::size_t count);
-
-template <rmalock_op_t kOp, class T>
-void kernel(std::byte* target, const std::byte* operand, std::byte* result, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        T mine{};
-        if (operand != nullptr)
-            std::memcpy(&mine, operand + i * sizeof(T), sizeof(T));
-        const T before = fetch_combine<kOp>(reinterpret_cast<T*>(target)[i], mine);
-        if (result != nullptr)
-            std::memcpy(result + i * sizeof(T), &before, sizeof(T));
-    }
-}
-
-constexpr std::size_t kOps = RMALOCK_OP_OTHER;
-using Kernels = std::array<Kernel, kOps>;
-
-template <class T, std::size_t... kOp>
-constexpr Kernels kernels_of(std::index_sequence<kOp...>) {
-    Kernels all{};
-    (
-        [&] {
-            constexpr auto op = static_cast<rmalock_op_t>(kOp);
-            if constexpr (defined<op, T>())
-                all[kOp] = kernel<op, T>;
-        }(),
-        ...);
-    return all;
-}
-
-template <class T>
-constexpr Kernels kKernels = kernels_of<T>(std::make_index_sequence<kOps>());
-
-template <class T1, class T2, class T4, class T8>
-const Kernels* by_size(std::uint32_t size) {
-    switch (size) {
-    case 1:
-        return &kKernels<T1>;
-    case 2:
-        return &kKernels<T2>;
-    case 4:
-        return &kKernels<T4>;
-    case 8:
-        return &kKernels<T8>;
-    default:
-        return nullptr;
-    }
-}
-
-const Kernels* kernels_for(const rmalock_element_t& element) {
-    switch (element.kind) {
-    case RMALOCK_KIND_SIGNED:
-        return by_size<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(element.size);
-    case RMALOCK_KIND_UNSIGNED:
-        return by_size<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(element.size);
-    case RMALOCK_KIND_REAL:
-        return element.size == sizeof(float)    ? &kKernels<float>
-               : element.size == sizeof(double) ? &kKernels<double>
-                                                : nullptr;
-    case RMALOCK_KIND_COMPLEX:
-        return element.size == sizeof(std::complex<float>) ? &kKernels<std::complex<float>> : nullptr;
-    case RMALOCK_KIND_BOOL:
-        return element.size == sizeof(bool) ? &kKernels<bool> : nullptr;
-    case RMALOCK_KIND_OTHER:
-        return nullptr;
-    }
-    return nullptr;
-}
-
-/// The kernel of an operation on a type; null: there is none.
-Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op) {
-    const Kernels* const kernels = op < kOps ? kernels_for(element) : nullptr;
-    return kernels != nullptr ? (*kernels)[static_cast<std::size_t>(op)] : nullptr;
-}
-
-bool aligned(const std::byte* address, std::size_t size) {
-    return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
-}
 
 /// Memory for copies of elements, aligned for any of them.
 struct ScratchDelete {
@@ -212,35 +51,6 @@ class NativeArray {
     rmalock_layout_t layout_;
 };
 
-template <class T>
-bool atomic_compare_swap(std::byte* place, const void* compare, const void* desired, void* result) {
-    T expected, wanted;
-    std::memcpy(&expected, compare, sizeof(T));
-    std::memcpy(&wanted, desired, sizeof(T));
-    std::atomic_ref<T>(*reinterpret_cast<T*>(place)).compare_exchange_strong(expected, wanted);
-    std::memcpy(result, &expected, sizeof(T));
-    return true;
-}
-
-/// False: no CPU atomic does it.
-bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
-                         const void* desired, void* result) {
-    if (!std::has_single_bit(size) || !aligned(place, size))
-        return false;
-    switch (size) {
-    case 1:
-        return atomic_compare_swap<std::uint8_t>(place, compare, desired, result);
-    case 2:
-        return atomic_compare_swap<std::uint16_t>(place, compare, desired, result);
-    case 4:
-        return atomic_compare_swap<std::uint32_t>(place, compare, desired, result);
-    case 8:
-        return atomic_compare_swap<std::uint64_t>(place, compare, desired, result);
-    default:
-        return false;
-    }
-}
-
 } // namespace
 
 Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
@@ -250,10 +60,15 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
-    const Kernel kernel = part(target).mapped ? kernel_for(what.element, what.op) : nullptr;
+    const Kernel kernel = cpu_atomics() && (part(target).mapped || place.network)
+                              ? kernel_for(what.element, what.op)
+                              : nullptr;
     if (kernel == nullptr)
         return accumulate_locked(call, target, what, place);
-
+    if (place.network) {
+        send_accumulate(target, what, place);
+        return RMALOCK_OK;
+    }
     const std::size_t size = what.element.size;
     auto* operand = static_cast<const std::byte*>(what.operand);
     auto* result = static_cast<std::byte*>(what.result);
@@ -284,9 +99,11 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     const std::size_t bytes = what.count * what.element.extent;
     const Scratch array = scratch(bytes);
     const NativeArray native(what, array.get());
+    if (place.network)
+        remote_->complete(target); // what this process sent before goes before
     const AccumulateGuard guard(accumulate_lock_, target);
     if (const Status status =
-            move(Direction::get, call, target, native.layout(), *what.target_side, place);
+            move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
         status != RMALOCK_OK)
         return status;
     if (what.result != nullptr)
@@ -301,13 +118,14 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
         std::memcpy(array.get(), what.operand, bytes);
     else
         what.combine(what.host_arg, what.operand, array.get(), what.count);
-    return move(Direction::put, call, target, native.layout(), *what.target_side, place);
+    return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
 }
 
 Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
                                 rmalock_element_t element, rmalock_op_t op, const void* operand,
                                 void* result, std::size_t count, bool& done) {
-    const Kernel kernel = part(target).mapped ? kernel_for(element, op) : nullptr;
+    const Kernel kernel =
+        part(target).mapped && cpu_atomics() ? kernel_for(element, op) : nullptr;
     done = false;
     if (kernel == nullptr)
         return RMALOCK_OK;
@@ -331,20 +149,32 @@ Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::s
             access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
         status != RMALOCK_OK)
         return status;
-    if (part(target).mapped && atomic_compare_swap(place.direct, size, compare, desired, result))
+    if (cpu_atomics() && place.network && std::has_single_bit(size) && size <= 8) {
+        send_compare_and_swap(target, size, compare, desired, result, place);
         return RMALOCK_OK;
+    }
+    if (cpu_atomics() && part(target).mapped &&
+        atomic_compare_swap(place.direct, size, compare, desired, result))
+        return RMALOCK_OK;
+    return compare_and_swap_locked(kCall, target, size, compare, desired, result, place);
+}
 
+Status Window::compare_and_swap_locked(const char* call, Rank target, std::size_t size,
+                                       const void* compare, const void* desired, void* result,
+                                       const Place& place) {
     std::array<std::byte, 16> before, wanted; // the widest type the call allows
     if (size > before.size())
-        return fail(RMALOCK_ERR_TYPE, kCall, target, "a type of %zu bytes", size);
+        return fail(RMALOCK_ERR_TYPE, call, target, "a type of %zu bytes", size);
     std::memcpy(wanted.data(), desired, size);
     const auto there = plain_layout(nullptr, size);
+    if (place.network)
+        remote_->complete(target); // what this process sent before goes before
     const AccumulateGuard guard(accumulate_lock_, target);
-    Status status =
-        move(Direction::get, kCall, target, plain_layout(before.data(), size), there, place);
+    Status status = move_and_wait(Direction::get, call, target, plain_layout(before.data(), size),
+                                  there, place);
     if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)
-        status =
-            move(Direction::put, kCall, target, plain_layout(wanted.data(), size), there, place);
+        status = move_and_wait(Direction::put, call, target, plain_layout(wanted.data(), size),
+                               there, place);
     if (status == RMALOCK_OK)
         std::memcpy(result, before.data(), size);
     return status;

@@ -29,7 +29,8 @@ Status Window::fence(bool nosucceed) {
         if (const Status status = advance(event, "MPI_Win_fence"); status != RMALOCK_OK)
             return status;
     }
-    fabric_.flush_all();
+    complete_everywhere();
+    renew_regions();
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
 }
 
@@ -43,6 +44,7 @@ Status Window::start(const int* group, int count, bool nocheck) {
         for (const Rank target : targets_)
             access_group_[static_cast<std::size_t>(target)] = true;
     }
+    renew_regions();
     if (nocheck) // the program promises that every post went before, and they set no bits
         return RMALOCK_OK;
     for (const Rank target : targets_) {
@@ -64,6 +66,7 @@ Status Window::complete() {
         targets.swap(targets_);
     }
     for (const Rank target : targets) {
+        complete_at(target);
         fabric_.add({target, Slots::completions}, 1);
         fabric_.wake(target);
     }

@@ -6,6 +6,7 @@
 #include "window/host.hh"
 #include "window/window.hh"
 
+using rmalock::window::as_completion;
 using rmalock::window::Direction;
 using rmalock::window::Status;
 using rmalock::window::Window;
@@ -123,36 +124,55 @@ Status rmalock_test(rmalock_window_t* window, bool* done) {
     return guarded([&] { return window->window->test(*done); });
 }
 
+bool rmalock_completion_done(const rmalock_completion_t* completion) {
+    return as_completion(const_cast<rmalock_completion_t*>(completion))->done();
+}
+
+Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completion_t* completion) {
+    return guarded([&] {
+        window->window->wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
+        return RMALOCK_OK;
+    });
+}
+
+bool rmalock_target_is_far(const rmalock_window_t* window, int target) {
+    return window->window->is_far(target);
+}
+
 Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
                          ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
-                         size_t bytes) {
+                         size_t bytes, rmalock_completion_t* completion) {
     return guarded([&] {
         return window->window->transfer_plain(Direction::put, call, target, displacement, offset,
-                                              const_cast<void*>(origin), bytes);
+                                              const_cast<void*>(origin), bytes,
+                                              as_completion(completion));
     });
 }
 
 Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
-                         ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes) {
+                         ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes,
+                         rmalock_completion_t* completion) {
     return guarded([&] {
         return window->window->transfer_plain(Direction::get, call, target, displacement, offset,
-                                              origin, bytes);
+                                              origin, bytes, as_completion(completion));
     });
 }
 
 Status rmalock_put(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
-                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side) {
+                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side,
+                   rmalock_completion_t* completion) {
     return guarded([&] {
         return window->window->transfer(Direction::put, call, target, displacement, *origin_side,
-                                        *target_side);
+                                        *target_side, as_completion(completion));
     });
 }
 
 Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
-                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side) {
+                   const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side,
+                   rmalock_completion_t* completion) {
     return guarded([&] {
         return window->window->transfer(Direction::get, call, target, displacement, *origin_side,
-                                        *target_side);
+                                        *target_side, as_completion(completion));
     });
 }
 

@@ -15,21 +15,6 @@
 namespace rmalock::window {
 namespace {
 
-/// Calls use(origin address, target offset, bytes) for every run that is one run on both sides, until
-/// it returns non-zero; returns what it returned last.
-template <class Use>
-int for_each_run(const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side, Use use) {
-    Stream origin(origin_side), target(target_side);
-    while (origin.more() && target.more()) {
-        const std::size_t bytes = std::min(origin.length(), target.length());
-        if (const int error = use(origin.address(), target.address(), bytes))
-            return error;
-        origin.advance(bytes);
-        target.advance(bytes);
-    }
-    return 0;
-}
-
 /// Collects runs and moves them with one system call for many.
 class KernelCopy {
   public:
@@ -76,7 +61,7 @@ struct Beacon {
     std::uint64_t value[2];
 };
 struct BeaconAddress {
-    std::int64_t pid;
+    std::int64_t pid, node;
     std::uint64_t address;
     Beacon copy;
 };
@@ -127,11 +112,13 @@ int copy(Direction direction, const rmalock_layout_t& origin_side,
 
 extern "C" rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t* comm, bool* reachable) {
     using namespace rmalock::window;
-    const BeaconAddress mine{getpid(), reinterpret_cast<std::uint64_t>(&beacon()), beacon()};
+    const BeaconAddress mine{getpid(), comm->node, reinterpret_cast<std::uint64_t>(&beacon()), beacon()};
     std::vector<BeaconAddress> all(static_cast<std::size_t>(comm->size));
     if (comm->allgather(comm->handle, &mine, all.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
     all.erase(all.begin() + comm->rank);
+    // Those of other nodes are reached through the network.
+    std::erase_if(all, [&](const BeaconAddress& peer) { return peer.node != comm->node; });
     *reachable = std::all_of(all.begin(), all.end(), reads);
     return RMALOCK_OK;
 }

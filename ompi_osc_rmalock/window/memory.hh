@@ -17,7 +17,8 @@ using fabric::Rank;
 /// What every process tells about its part of a window. It lies in the segment, so that it costs each
 /// node, not each process, memory in P.
 struct alignas(64) Part {
-    std::uint64_t address; ///< mapped: offset in the segment; else: in the owner's address space
+    /// mapped: offset in the segment; else: in the owner's address space, if it is on this node, or 0
+    std::uint64_t address;
     std::uint64_t size;    ///< bytes
     std::int32_t disp_unit;
     std::int32_t pid; ///< of the owner
@@ -27,9 +28,12 @@ static_assert(sizeof(Part) == 64);
 
 /// One place in a target's memory.
 struct Place {
-    std::byte* direct = nullptr; ///< where this process can load and store it; null: through the kernel
-    std::uint64_t address = 0;   ///< in the owner's address space, where direct is null
-    pid_t pid = 0;
+    std::byte* direct = nullptr; ///< where this process can load and store it; or null
+    /// Through the kernel: in the owner's address space. Through the network: bytes from the start of the
+    /// owner's memory; in DYNAMIC windows an address.
+    std::uint64_t address = 0;
+    pid_t pid = 0;        ///< through the kernel: of the owner
+    bool network = false; ///< on another node
 };
 
 enum class Direction { put, get };
@@ -50,8 +54,8 @@ inline void copy_mapped(Direction direction, void* origin, std::byte* target, st
                                 : std::memmove(origin, target, bytes);
 }
 
-/// Copies between the origin's side and `place` (displacement 0 of the target's side). Complete on
-/// return. Returns 0 or an errno of process_vm_readv or process_vm_writev.
+/// Copies between the origin's side and `place` (displacement 0 of the target's side), which is on this
+/// node. Complete on return. Returns 0 or an errno of process_vm_readv or process_vm_writev.
 int copy(Direction direction, const rmalock_layout_t& origin_side,
          const rmalock_layout_t& target_side, const Place& place);
 

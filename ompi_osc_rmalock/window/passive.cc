@@ -29,6 +29,7 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
             return status;
         }
     }
+    renew_regions();
     locks::Hold hold;
     if (!nocheck)
         hold = lock_->acquire(target, exclusive, process_holds_any());
@@ -52,8 +53,9 @@ Status Window::unlock(Rank target) {
             return status;
         held_.erase(target);
     }
-    // Puts and accumulates are complete when their call returns; the release below is a release in
+    // On the node operations are complete when their call returns; the release below is a release in
     // the memory model's sense as well, so the next holder sees them.
+    complete_at(target);
     if (!mine.nocheck)
         lock_->release(target, mine.exclusive, mine.hold);
     count_process_hold(-1);
@@ -69,6 +71,7 @@ Status Window::lock_all(bool nocheck) {
             return status;
         all_nocheck_ = nocheck;
     }
+    renew_regions();
     if (!nocheck)
         lock_->acquire_all(process_holds_any());
     count_process_hold(+1);
@@ -82,6 +85,7 @@ Status Window::unlock_all() {
             status != RMALOCK_OK)
             return status;
     }
+    complete_everywhere();
     if (!all_nocheck_)
         lock_->release_all();
     count_process_hold(-1);
@@ -105,8 +109,24 @@ Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
         if (one && held_.find(target) == nullptr)
             return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     }
-    // Nothing is outstanding: every operation on the node is complete when its call returns. What is
-    // left is that later loads of this process see what others did before.
+    switch (kind) {
+    case RMALOCK_FLUSH:
+        complete_at(target);
+        break;
+    case RMALOCK_FLUSH_ALL:
+        complete_everywhere();
+        break;
+    case RMALOCK_FLUSH_LOCAL:
+        if (!fabric_.same_node(target))
+            remote_->flush_local(target);
+        break;
+    case RMALOCK_FLUSH_LOCAL_ALL:
+        if (remote_ != nullptr)
+            remote_->flush_local_all();
+        break;
+    }
+    renew_regions();
+    // Later loads of this process see what others did before.
     fabric::full_fence();
     return RMALOCK_OK;
 }
@@ -114,6 +134,30 @@ Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
 Status Window::sync() {
     fabric::full_fence();
     return RMALOCK_OK;
+}
+
+void Window::complete_at(Rank target) {
+    // On the node nothing is ever outstanding.
+    if (!fabric_.same_node(target))
+        remote_->complete(target);
+}
+
+void Window::complete_everywhere() {
+    if (remote_ != nullptr)
+        remote_->complete_all();
+    fabric::full_fence();
+}
+
+void Window::wait_for(const ucx::Completion& completion) {
+    if (remote_ != nullptr)
+        remote_->wait_for(completion);
+}
+
+void Window::renew_regions() {
+    if (regions_ == nullptr)
+        return;
+    const Guard guard(*this);
+    regions_->renew();
 }
 
 } // namespace rmalock::window

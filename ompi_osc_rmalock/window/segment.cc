@@ -6,58 +6,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <utility>
-#include <vector>
-
-#include "window/host.hh"
 
 namespace rmalock::window {
 namespace {
 
-/// What rank 0 tells the others: where the file is, or that there is none.
-struct Announcement {
-    int error = 0;
-    char path[PATH_MAX - sizeof(int)] = {};
-};
-
 class File {
   public:
-    File() = default;
+    explicit File(int opened) : descriptor(opened) {}
     ~File() {
         if (descriptor >= 0)
             close(descriptor);
     }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
-    int descriptor = -1;
+    const int descriptor;
 };
 
-int make_file(const std::string& folder, std::size_t bytes, File& file, Announcement& where) {
-    std::uint64_t random[2];
-    if (getrandom(random, sizeof random, 0) != sizeof random)
-        return EAGAIN;
-    const int length = std::snprintf(where.path, sizeof where.path, "%s/rmalock.%016llx%016llx",
-                                     folder.c_str(), static_cast<unsigned long long>(random[0]),
-                                     static_cast<unsigned long long>(random[1]));
-    if (length < 0 || static_cast<std::size_t>(length) >= sizeof where.path)
-        return ENAMETOOLONG;
-    file.descriptor = open(where.path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file.descriptor < 0)
-        return errno;
-    return ftruncate(file.descriptor, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-}
-
-int open_file(const Announcement& where, File& file) {
-    if (where.error != 0)
-        return where.error;
-    file.descriptor = open(where.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    return file.descriptor >= 0 ? 0 : errno;
+std::string path_of(const std::string& folder, const SegmentFile::Name& name) {
+    char text[48];
+    std::snprintf(text, sizeof text, "/rmalock.%016llx%016llx",
+                  static_cast<unsigned long long>(name.random[0]),
+                  static_cast<unsigned long long>(name.random[1]));
+    return folder + text;
 }
 
 int reserve(const File& file, Range mine) {
@@ -69,16 +42,6 @@ int reserve(const File& file, Range mine) {
                                 static_cast<off_t>(mine.bytes));
     } while (error == EINTR);
     return error;
-}
-
-/// The first error any process had, in rank order; 0 if none had one.
-rmalock_status_t first_error(const rmalock_comm_t& comm, int mine, int& first) {
-    std::vector<int> all(static_cast<std::size_t>(comm.size));
-    if (comm.allgather(comm.handle, &mine, all.data(), sizeof mine) != 0)
-        return RMALOCK_ERR_COMM;
-    const auto failed = std::find_if(all.begin(), all.end(), [](int error) { return error != 0; });
-    first = failed == all.end() ? 0 : *failed;
-    return RMALOCK_OK;
 }
 
 } // namespace
@@ -106,40 +69,42 @@ Segment::~Segment() {
         munmap(base_, bytes_);
 }
 
-rmalock_status_t Segment::create(const rmalock_comm_t& comm, const std::string& folder,
-                                 std::size_t bytes, Range mine, Segment& segment) {
-    File file;
-    Announcement where;
-    if (comm.rank == 0)
-        where.error = make_file(folder, bytes, file, where);
-    if (comm.broadcast(comm.handle, &where, sizeof where, 0) != 0)
-        return RMALOCK_ERR_COMM;
-
-    int error = comm.rank == 0 ? where.error : open_file(where, file);
-    if (error == 0)
-        error = reserve(file, mine);
-    void* base = MAP_FAILED;
-    if (error == 0) {
-        base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
-        error = base == MAP_FAILED ? errno : 0;
+SegmentFile::SegmentFile(const std::string& folder) {
+    if (getrandom(name_.random, sizeof name_.random, 0) != sizeof name_.random) {
+        name_.error = EAGAIN;
+        return;
     }
+    const std::string path = path_of(folder, name_);
+    const File file(open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.descriptor < 0)
+        name_.error = errno;
+    else
+        path_ = path;
+}
 
-    int first = 0;
-    const rmalock_status_t status = first_error(comm, error, first);
-    if (comm.rank == 0 && file.descriptor >= 0)
-        unlink(where.path); // everybody has opened it, or nobody will use it
-    if (status != RMALOCK_OK || first != 0) {
-        if (base != MAP_FAILED)
-            munmap(base, bytes);
-        if (status == RMALOCK_OK && comm.rank == 0)
-            report(0, "a segment of %zu bytes in '%s' could not be made: %s", bytes, folder.c_str(),
-                   std::strerror(first));
-        return status != RMALOCK_OK ? status : RMALOCK_ERR_NO_MEM;
-    }
+SegmentFile::~SegmentFile() {
+    if (!path_.empty())
+        unlink(path_.c_str());
+}
+
+int Segment::map(const std::string& folder, const SegmentFile::Name& name, std::size_t bytes,
+                 Range mine, Segment& segment) {
+    if (name.error != 0)
+        return name.error;
+    const File file(open(path_of(folder, name).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    // All processes set the same size, in any order.
+    if (file.descriptor < 0 || ftruncate(file.descriptor, static_cast<off_t>(bytes)) != 0)
+        return errno;
+    if (const int error = reserve(file, mine))
+        return error;
+    void* const base =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
+    if (base == MAP_FAILED)
+        return errno;
     segment = Segment();
     segment.base_ = static_cast<std::byte*>(base);
     segment.bytes_ = bytes;
-    return RMALOCK_OK;
+    return 0;
 }
 
 } // namespace rmalock::window

@@ -1,11 +1,10 @@
-// Memory that all processes of a window map: its lock state, and the memory of ALLOCATE and SHARED
+// Memory that all processes of a window on one node map: its lock state, and the memory of ALLOCATE and SHARED
 // windows.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
-
-#include "rmalock_api.h"
 
 namespace rmalock::window {
 
@@ -15,8 +14,32 @@ struct Range {
     std::size_t bytes = 0;
 };
 
-/// RAII mapping. The file behind it has mode 0600 and a random name, and that name is gone once every
-/// process has opened it; what is left disappears with the last mapping, even of a killed process.
+/// The file behind a segment. It has mode 0600 and a random name, and that name is gone once every process of
+/// the node has opened it; what is left disappears with the last mapping, even of a killed process.
+class SegmentFile {
+  public:
+    /// How the others find it. Trivially copyable, so that it can be sent.
+    struct Name {
+        std::int32_t error = 0; ///< errno, if it could not be made
+        std::uint64_t random[2] = {};
+    };
+
+    SegmentFile() = default;
+    /// Makes an empty file in `folder`; see name().error.
+    explicit SegmentFile(const std::string& folder);
+    /// Takes the name away again.
+    ~SegmentFile();
+    SegmentFile(const SegmentFile&) = delete;
+    SegmentFile& operator=(const SegmentFile&) = delete;
+
+    const Name& name() const { return name_; }
+
+  private:
+    std::string path_;
+    Name name_;
+};
+
+/// RAII mapping.
 class Segment {
   public:
     Segment() = default;
@@ -24,12 +47,12 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment();
 
-    /// Collective over `comm`. Zeroed memory of `bytes` in a file in `folder`. Each process reserves
-    /// the pages of `mine` itself (so that they lie in its NUMA domain, and so that a full file system
-    /// is an error here and not SIGBUS at the first touch); the ranges of all processes cover what is
-    /// used. All processes return the same: RMALOCK_OK, RMALOCK_ERR_NO_MEM, or RMALOCK_ERR_COMM.
-    static rmalock_status_t create(const rmalock_comm_t& comm, const std::string& folder,
-                                   std::size_t bytes, Range mine, Segment& segment);
+    /// Maps `bytes` of zeroed memory in the file called `name` in `folder`; every process of the node asks for
+    /// the same. The caller reserves the pages of `mine` itself (so that they lie in its NUMA domain, and so
+    /// that a full file system is an error here and not SIGBUS at the first touch); the ranges of all
+    /// processes cover what is used. Returns 0 or an errno.
+    static int map(const std::string& folder, const SegmentFile::Name& name, std::size_t bytes,
+                   Range mine, Segment& segment);
 
     std::byte* base() const { return base_; }
     std::size_t bytes() const { return bytes_; }

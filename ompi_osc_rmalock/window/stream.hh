@@ -1,6 +1,7 @@
 // The bytes of one side of a transfer, run by run.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,5 +51,20 @@ class Stream {
     std::array<iovec, 32> segments_;
     std::size_t at_ = 0, filled_ = 0;
 };
+
+/// Calls use(origin address, target offset, bytes) for every run that is one run on both sides, until
+/// it returns non-zero; returns what it returned last.
+template <class Use>
+int for_each_run(const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side, Use use) {
+    Stream origin(origin_side), target(target_side);
+    while (origin.more() && target.more()) {
+        const std::size_t bytes = std::min(origin.length(), target.length());
+        if (const int error = use(origin.address(), target.address(), bytes))
+            return error;
+        origin.advance(bytes);
+        target.advance(bytes);
+    }
+    return 0;
+}
 
 } // namespace rmalock::window

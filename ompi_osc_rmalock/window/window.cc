@@ -1,7 +1,5 @@
 #include "window/window.hh"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -13,152 +11,133 @@
 
 namespace rmalock::window {
 
-/// Where everything lies in a window's segment:
-///   parts (one line per rank) | published regions (the same; DYNAMIC only) |
-///   state (lock words …, per rank) | memory of rank 0 | of rank 1 | …
-/// Every process computes the same from what all have contributed.
-class Plan {
-  public:
-    /// What a process contributes.
-    struct Share {
-        std::uint64_t address, size;
-        std::int32_t disp_unit, pid;
-        // What may differ between processes, and must not in one window (jobs that were spawned later
-        // see other numbers of ranks; an info value is each process's own).
-        std::int32_t t_w;
-        bool oversubscribed, noncontiguous;
-        char lock[24];
-    };
-    static Share share_of(const rmalock_spec_t& spec) {
-        Share mine{};
-        mine.address = reinterpret_cast<std::uint64_t>(spec.base);
-        mine.size = spec.size;
-        mine.disp_unit = spec.disp_unit;
-        mine.pid = getpid();
-        mine.t_w = spec.params.t_w;
-        mine.oversubscribed = spec.oversubscribed;
-        mine.noncontiguous = spec.noncontiguous;
-        std::snprintf(mine.lock, sizeof mine.lock, "%s", spec.params.lock);
-        return mine;
-    }
-
-    Plan(const rmalock_spec_t& spec, std::vector<Share> shares)
-        : rank_(spec.comm.rank), shares_(std::move(shares)), offsets_(shares_.size()) {
-        const std::size_t ranks = shares_.size();
-        regions_ = ranks * sizeof(Part);
-        dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
-        state_ = regions_ + (dynamic_ ? ranks * sizeof(PublishedRegions) : 0);
-        stride_ = fabric::bytes_of(fabric::WindowSlots::count(static_cast<Rank>(ranks)));
-        memory_ = whole_pages(state_ + ranks * stride_);
-        mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
-        // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
-        // 12.2.3) unless the program said that they need not.
-        const bool packed = spec.flavor == RMALOCK_FLAVOR_SHARED && !shares_[0].noncontiguous;
-        std::size_t at = memory_;
-        for (std::size_t r = 0; mapped_ && r < ranks; ++r) {
-            offsets_[r] = at;
-            at += packed ? shares_[r].size : whole_pages(shares_[r].size);
-        }
-        bytes_ = whole_pages(std::max(at, memory_));
-    }
-
-    /// The parameters of all: rank 0's; and oversubscribed if any process finds its node to be.
-    const char* lock() const { return shares_[0].lock; }
-    locks::Thresholds thresholds() const { return {.t_w = static_cast<locks::Value>(shares_[0].t_w)}; }
-    bool oversubscribed() const {
-        return std::any_of(shares_.begin(), shares_.end(),
-                           [](const Share& share) { return share.oversubscribed; });
-    }
-
-    std::size_t bytes() const { return bytes_; }
-    std::size_t state_bytes() const { return stride_; }
-
-    /// The pages this process reserves: its own memory, and rank 0 the parts and the state as well.
-    /// Packed neighbours may share a page; both then reserve it.
-    Range mine() const {
-        const std::size_t begin = rank_ == 0 ? 0 : mapped_ ? offset(rank_) : 0;
-        const std::size_t end = mapped_ ? offset(rank_) + share(rank_).size : memory_;
-        return {begin, rank_ == 0 ? std::max(end, memory_) : mapped_ ? end - begin : 0};
-    }
-
-    fabric::WordSpace words(std::byte* base) const {
-        return {base + state_, stride_, static_cast<Rank>(shares_.size())};
-    }
-
-    PublishedRegions* published_regions(std::byte* base) const {
-        return dynamic_ ? reinterpret_cast<PublishedRegions*>(base + regions_) : nullptr;
-    }
-
-    Part my_part() const {
-        const Share& mine = share(rank_);
-        if (dynamic_) // the whole address space; what of it is attached, the regions say
-            return {0, PTRDIFF_MAX, 1, mine.pid, false};
-        const std::uint64_t address = mapped_ ? offset(rank_) : mine.address;
-        return {address, mine.size, mine.disp_unit, mine.pid, mapped_};
-    }
-
-  private:
-    const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
-    std::size_t offset(Rank r) const { return offsets_[static_cast<std::size_t>(r)]; }
-
-    Rank rank_;
-    std::vector<Share> shares_;
-    std::vector<std::size_t> offsets_;
-    std::size_t regions_ = 0, state_ = 0, stride_ = 0, memory_ = 0, bytes_ = 0;
-    bool mapped_ = false, dynamic_ = false;
-};
-
 namespace {
 
-fabric::Waiter waiter_for(const rmalock_spec_t& spec, bool oversubscribed) {
+fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     const std::string_view yield = spec.params.yield;
     return {.progress = host().progress,
             .spins = static_cast<unsigned>(spec.params.spin),
-            .yield = yield == "always" || (yield == "auto" && oversubscribed)};
+            .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
+            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr};
+}
+
+/// The first error any process had, in rank order; 0 if none had one.
+Status first_error(const rmalock_comm_t& comm, int mine, int* first) {
+    std::vector<int> all(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, all.data(), sizeof mine) != 0)
+        return RMALOCK_ERR_COMM;
+    const auto failed = std::find_if(all.begin(), all.end(), [](int error) { return error != 0; });
+    *first = failed == all.end() ? 0 : *failed;
+    return RMALOCK_OK;
+}
+
+/// The part of a window that is this process's, in the segment or the program's own.
+void* memory_of(const rmalock_spec_t& spec, const Plan& plan, const Segment& segment) {
+    return plan.mapped() ? segment.base() + plan.my_memory() : spec.base;
 }
 
 } // namespace
 
-Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan)
-    : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm), threads_(host().threads),
-      check_nocheck_(spec.params.check_nocheck),
+Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+               std::unique_ptr<Remote> remote)
+    : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm),
+      threads_(host().threads), check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
-      published_regions_(plan.published_regions(segment_.base())),
-      fabric_(plan.words(segment_.base()), spec.comm.rank, waiter_for(spec, plan.oversubscribed())),
-      choice_(locks::choose(
-          plan.lock(), {.ranks = spec.comm.size, .oversubscribed = plan.oversubscribed()})),
-      lock_(locks::make(choice_, fabric_, plan.thresholds())),
+      remote_(std::move(remote)),
+      fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
+              plan.domain(), remote_.get()),
+      choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
-    parts_[rank()] = plan.my_part();
-    if (published_regions_ != nullptr)
-        attached_regions_ = std::make_unique<AttachedRegions>(published_regions_[rank()]);
+    plan.write_parts(segment_.base());
+    if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
+        regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
 }
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
     const rmalock_comm_t& comm = spec.comm;
-    const Plan::Share mine = Plan::share_of(spec);
-    std::vector<Plan::Share> shares(static_cast<std::size_t>(comm.size));
+    // An info value is each process's own; one window has one lock.
+    locks::Asked asked = Plan::asked(spec.params);
+    if (comm.broadcast(comm.handle, &asked, sizeof asked, 0) != 0)
+        return RMALOCK_ERR_COMM;
+    std::unique_ptr<Remote> remote;
+    std::unique_ptr<SegmentFile> file;
+    Share mine = Plan::share_of(spec, asked);
+    if (comm.node == comm.rank) {
+        file = std::make_unique<SegmentFile>(spec.params.shm_dir);
+        mine.file = file->name();
+    }
+    if (Network* const network = Network::get(); network != nullptr) {
+        mine.peer = network->self();
+        mine.key_bytes = static_cast<std::uint32_t>(network->worker().key_bytes());
+        remote = std::make_unique<Remote>(*network);
+        mine.seat = remote->my_seat().number();
+        mine.atomics = network->atomics();
+    }
+    std::vector<Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    const Plan plan(spec, std::move(shares));
+    Plan plan(spec, asked, std::move(shares));
+    if (!plan.networked())
+        remote.reset();
 
     Segment segment;
-    const Status status =
-        Segment::create(comm, spec.params.shm_dir, plan.bytes(), plan.mine(), segment);
-    if (status != RMALOCK_OK)
+    if (const Status status = join(spec, plan, remote.get(), segment); status != RMALOCK_OK)
         return status;
-    window.reset(new Window(spec, std::move(segment), plan));
+    file.reset(); // everybody has opened it
+    window.reset(new Window(spec, std::move(segment), plan, std::move(remote)));
+    if (window->remote_ != nullptr)
+        window->remote_->my_seat().give_to(*window);
     // Everybody's part is written before anybody reads it, and before the window is used.
     if (comm.barrier(comm.handle) != 0)
         return RMALOCK_ERR_COMM;
-    if (comm.rank == 0) {
-        report(1, "window '%s' selected: lock %s (%s); %d ranks on one node%s",
-               window->name(), window->choice_.name, window->choice_.reason, comm.size,
-               window->fabric_.waiter().yield ? ", waits yield the core" : "");
-        report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs",
-               window->name(), plan.bytes(), plan.state_bytes());
-    }
+    if (comm.rank == 0)
+        window->announce(plan);
     return RMALOCK_OK;
+}
+
+/// Maps the node's segment and lets other nodes reach this process; all processes return the same.
+Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment) {
+    const rmalock_comm_t& comm = spec.comm;
+    const SegmentFile::Name& name = plan.share(comm.node).file;
+    int error = Segment::map(spec.params.shm_dir, name, plan.bytes(), plan.mine(), segment);
+    int first = 0;
+    Status status;
+    if (remote == nullptr) {
+        status = first_error(comm, error, &first);
+    } else {
+        if (error == 0)
+            error = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
+                                   memory_of(spec, plan, segment),
+                                   spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
+        status = remote->exchange(comm, plan, segment.base(), error, &first);
+    }
+    if (status == RMALOCK_OK && first == 0 && remote != nullptr) {
+        remote->open(plan, segment.base(), waiter_for(spec, plan));
+        if (plan.must_probe())
+            status = remote->probe(comm, plan);
+        remote->set_domain(plan.domain());
+    }
+    if (status != RMALOCK_OK || first == 0)
+        return status;
+    if (comm.rank == 0)
+        report(0, "a segment of %zu bytes in '%s' could not be made: %s", plan.bytes(),
+               spec.params.shm_dir, std::strerror(first));
+    return RMALOCK_ERR_NO_MEM;
+}
+
+void Window::announce(const Plan& plan) const {
+    char where[96] = "on one node";
+    if (plan.hosts() > 1)
+        std::snprintf(where, sizeof where, "on %d nodes, %s between them", plan.hosts(),
+                      plan.domain() == fabric::Domain::nic ? "atomics by network adapters"
+                                                           : "atomics by CPUs");
+    report(1, "window '%s' selected: lock %s (%s)%s; %d ranks %s%s", name(), choice_.name,
+           choice_.reason, locks::summary(plan.design()).c_str(), comm_.size, where,
+           fabric_.waiter().yield ? ", waits yield the core" : "");
+    report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs", name(),
+           plan.bytes(), plan.state_bytes());
+    for (const std::string& line : locks::describe(plan.design()))
+        report(2, "window '%s': %s", name(), line.c_str());
 }
 
 Status Window::free() {
@@ -167,7 +146,7 @@ Status Window::free() {
     if (const Status status = advance(Event::free, "MPI_Win_free"); status != RMALOCK_OK)
         return status;
     // No process unmaps while another one may still be in an operation on its memory.
-    fabric_.flush_all();
+    complete_everywhere();
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
 }
 

@@ -10,14 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "fabric/cpu.hh"
+#include "fabric/hybrid.hh"
 #include "locks/direct_passive.hh"
 #include "locks/registry.hh"
 #include "rmalock_api.h"
 #include "window/epoch.hh"
 #include "window/held.hh"
 #include "window/memory.hh"
+#include "window/messages.hh"
+#include "window/plan.hh"
 #include "window/regions.hh"
+#include "window/remote.hh"
 #include "window/segment.hh"
 
 namespace rmalock::window {
@@ -35,6 +38,9 @@ class Window {
     Status attach(void* base, std::size_t size);
     Status detach(const void* base);
     const locks::Choice& choice() const { return choice_; }
+    /// Whether the rank is on another node.
+    bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
+    void wait_for(const ucx::Completion& completion);
 
     Status lock(bool exclusive, Rank target, bool nocheck);
     Status unlock(Rank target);
@@ -50,12 +56,14 @@ class Window {
     Status wait();
     Status test(bool& done);
 
+    /// Put and get. `completion` may be null; it is done when the operation is complete at this side.
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
-                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side);
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                    ucx::Completion* completion);
     /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
     Status transfer_plain(Direction direction, const char* call, Rank target,
                           std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
-                          std::size_t bytes);
+                          std::size_t bytes, ucx::Completion* completion);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
     Status accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
@@ -64,8 +72,12 @@ class Window {
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
+    /// An accumulate of another node's process, on this one's memory. False: the accumulate lock is taken, and
+    /// nothing has happened. Called by Messages.
+    bool apply(const MessageHeader& header, std::span<const std::byte> data,
+               std::vector<std::byte>& result);
+
   private:
-    friend class Plan;
     using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
 
     /// Locks the epoch state where several threads may call. Never held while waiting.
@@ -101,7 +113,13 @@ class Window {
         locks::Hold hold_;
     };
 
-    Window(const rmalock_spec_t& spec, Segment segment, const class Plan& plan);
+    Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+           std::unique_ptr<Remote> remote);
+
+    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote,
+                       Segment& segment);
+    /// Says at verbose levels what was chosen.
+    void announce(const Plan& plan) const;
 
     /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
@@ -124,15 +142,39 @@ class Window {
                   const rmalock_layout_t* side);
     Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
                         std::ptrdiff_t low, std::ptrdiff_t high) const;
-    /// A copy that reports what failed.
+    /// A copy that reports what failed. Across the network it is only begun.
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                const Place& place) const;
+                const Place& place, ucx::Completion* completion = nullptr);
     [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
-                                        std::ptrdiff_t offset, const void* origin,
-                                        std::size_t bytes, const Place& place) const;
+                                        std::ptrdiff_t offset, const void* origin, std::size_t bytes,
+                                        const Place& place, ucx::Completion* completion);
+    /// The same, complete on return.
+    Status move_and_wait(Direction direction, const char* call, Rank target,
+                         const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                         const Place& place);
+    Status move_far(Direction direction, const char* call, Rank target,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                    const Place& place, ucx::Completion* completion);
+    /// What this process has begun at a target, or at all, is complete there.
+    void complete_at(Rank target);
+    void complete_everywhere();
+    /// DYNAMIC: what others have attached may have changed.
+    void renew_regions();
+
+    /// Whether CPUs do all atomics on window memory, or the accumulate lock guards them.
+    bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
+    void send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place);
+    void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
+                               const void* desired, void* result, const Place& place);
+    void apply_run(const MessageHeader& header, std::byte* place, std::size_t count,
+                   std::span<const std::byte>& data, std::vector<std::byte>& result);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
+
+    Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
+                                   const void* compare, const void* desired, void* result,
+                                   const Place& place);
 
     const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
     /// Debug parameter check_nocheck: reports when what the program promised to be free is not. Returns
@@ -150,7 +192,7 @@ class Window {
 
     Segment segment_;
     Part* const parts_; ///< in the segment, one per rank
-    PublishedRegions* const published_regions_; ///< DYNAMIC: in the segment, one per rank
+    const std::unique_ptr<Remote> remote_; ///< null: the window needs no network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
     const std::unique_ptr<locks::WindowLock> lock_;
@@ -162,8 +204,7 @@ class Window {
     bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
     std::vector<bool> access_group_; ///< started: by rank
     std::vector<Rank> targets_;      ///< started: the same, as a list
-    std::unique_ptr<AttachedRegions> attached_regions_; ///< DYNAMIC: this process's
-    RegionCache region_cache_;                          ///< DYNAMIC: of the other processes
+    std::unique_ptr<Regions> regions_; ///< DYNAMIC: what is attached, here and elsewhere
     bool exposed_ = false;           ///< between post and wait
     std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
 };

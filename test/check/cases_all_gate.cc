@@ -2,6 +2,7 @@
 // offers.
 #include "cases.hh"
 #include "locks/all_gate.hh"
+#include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
 #include "locks/pfx.hh"
 #include "locks/pool.hh"
@@ -67,7 +68,9 @@ class Window {
 
   private:
     Lock make() {
-        if constexpr (Words::kQueues)
+        if constexpr (!locks::has_shared_mode<Lock>)
+            return Lock(fabric_, 0, pool_);
+        else if constexpr (Words::kQueues)
             return Lock(fabric_, 0, pool_, {.t_w = 2});
         else
             return Lock(fabric_, 0);
@@ -136,6 +139,14 @@ void add_all_gate(std::vector<Case>& cases) {
     pfx("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
     pfx("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
     pfx("hold-and-wait", hold_and_wait(1));
+
+    // No shared mode: the gate is closed from the start.
+    const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(gate<Sound, true, locks::DMcs>("all_gate+d_mcs", configuration, scripts));
+    };
+    d_mcs("1W+1R+1A", {w, r, all});
+    d_mcs("2W 2 targets+1A", {w, w1, all});
+    d_mcs("hold-and-wait", hold_and_wait(1));
 
     using namespace all_gate_fault;
     cases.push_back(gate<NoSecondLook>("all_gate/no_second_look", "1W+1A", {w, all_locker(3)},

@@ -4,14 +4,17 @@
 #include "mutants/pfx.hh"
 #include "queue_setup.hh"
 
+#include <cstring>
+
 namespace rmalock::check {
 
 namespace {
 
 template <class Fault = Sound>
-Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2) {
+Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
+         Value t_l = 0) {
     QueueSetup<locks::PfxLimits> setup;
-    setup.limits.t_w = t_w;
+    setup.limits = {.t_w = t_w, .t_l = t_l};
     setup.nodes = 2;
     Case c;
     c.lock = std::move(name);
@@ -30,6 +33,13 @@ Operation done(Rank target) {
     return {Operation::release, Mode::shared, target};
 }
 
+const Script kBoth = {exclusive(0), exclusive(1), done(0), done(1)};
+const std::vector<Script> kHoldAndWait = {{shared(0), exclusive(1), done(1), done(0)},
+                                          {shared(1), shared(0), done(0), done(1)},
+                                          {exclusive(0), done(0)}};
+
+constexpr Slot kTail = 2; ///< of the home record, as in locks/pfx.hh
+
 /// "2W+1R": so many writers and readers, two acquires each.
 std::vector<Script> cast_of(const std::string& configuration) {
     std::vector<Script> scripts;
@@ -45,6 +55,65 @@ Case mutant(const char* fault, Failure expected, const char* configuration = "2W
     Case c = pfx<Fault>(std::string("pfx/") + fault, configuration, std::move(scripts));
     c.expected = expected;
     return c;
+}
+
+/// T_L > 0: released locks may be taken past the first of the queue.
+void add_passing(std::vector<Case>& cases) {
+    const auto w1 = writer(1), w2 = writer(2), w4 = writer(4), r1 = reader(1), r2 = reader(2),
+               j1 = joiner(1);
+    const auto add = [&](const char* configuration, std::vector<Script> scripts, Value t_l = 1,
+                         Size size = Size::small) {
+        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, t_l));
+        cases.back().size = size;
+    };
+    // From the moment at which an exclusive is in the queue: those before it, and T_L for each of
+    // them that leaves somebody behind who can pass, and for itself.
+    const auto passed_at_most = [&](std::uint32_t times) {
+        cases.back().program.bound[index_of(Mode::exclusive)] = times;
+        cases.back().program.announcing_slot = kTail;
+    };
+    const auto one_reader = [&] { cases.back().program.bound[index_of(Mode::shared)] = 2; };
+    add("2W T_L=1", {w4, w4});
+    passed_at_most(1 + 1);
+    add("2W T_L=2", {writer(5), writer(5)}, 2);
+    passed_at_most(1 + 2);
+    add("3W T_L=1", {w2, w2, w2});
+    add("1W+2W x3 T_L=1", {w1, writer(3), writer(3)}, 1, Size::deep);
+    passed_at_most(2 + 2 * 1);
+    add("2W+1R T_L=1", {w2, w2, r2});
+    one_reader();
+    add("1W+2R T_L=1", {w2, r2, r2});
+    add("2W+2R once T_L=1", {w1, w1, r1, r1});
+    add("3W+1R once T_L=1", {w1, w1, w1, r1});
+    one_reader();
+    add("2W+1R+1J once T_L=1", {w1, w1, r1, j1});
+    add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
+    add("hold and wait T_L=1", kHoldAndWait);
+    for (const char* configuration : {"2W+2R T_L=1", "3W+1R T_L=1", "4W T_L=1"}) {
+        const std::string who(configuration, std::strcspn(configuration, " "));
+        add(configuration, cast_of(who), 1, Size::deep);
+        cases.back().program.watch_overtaking = false;
+        cases.back().limits.preemptions = 4;
+    }
+    cases.push_back(with_store_buffer(pfx("pfx", "3W T_L=1", {w2, w2, w2}, 2, 1)));
+    cases.push_back(with_store_buffer(pfx("pfx", "2W+1R T_L=1", {w2, w2, r2}, 2, 1)));
+
+    using namespace pfx_fault;
+    const auto mutant = [&](Case c, const char* fault, Failure expected) {
+        c.lock = std::string("pfx/") + fault;
+        c.expected = expected;
+        cases.push_back(std::move(c));
+    };
+    mutant(pfx("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
+    passed_at_most(1 + 1);
+    mutant(pfx<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
+           Failure::exclusion);
+    mutant(pfx<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
+           Failure::deadlock);
+    mutant(pfx<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
+           Failure::deadlock);
+    mutant(pfx<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
+           Failure::exclusion);
 }
 
 } // namespace
@@ -74,9 +143,8 @@ void add_pfx(std::vector<Case>& cases) {
         cases.push_back(with_store_buffer(pfx("pfx", configuration, cast_of(configuration))));
 
     // Two targets at once, taken in the same order by all.
-    const std::vector<Operation> both = {exclusive(0), exclusive(1), done(0), done(1)};
-    add("3W 2 targets", {both, both, both});
-    add("2W+1R 2 targets", {both, both, {shared(0), shared(1), done(0), done(1)}});
+    add("3W 2 targets", {kBoth, kBoth, kBoth});
+    add("2W+1R 2 targets", {kBoth, kBoth, {shared(0), shared(1), done(0), done(1)}});
 
     // Readers that hold something elsewhere and go past waiting writers.
     add("1W+2J", {writer(2), joiner(2), joiner(2)});
@@ -85,10 +153,7 @@ void add_pfx(std::vector<Case>& cases) {
     add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
     cases.back().program.watch_overtaking = false;
     cases.back().limits.preemptions = 4;
-    const std::vector<Script> hold_and_wait = {{shared(0), exclusive(1), done(1), done(0)},
-                                               {shared(1), shared(0), done(0), done(1)},
-                                               {exclusive(0), done(0)}};
-    add("hold and wait", hold_and_wait);
+    add("hold and wait", kHoldAndWait);
 
     using namespace pfx_fault;
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1);
@@ -107,7 +172,8 @@ void add_pfx(std::vector<Case>& cases) {
         mutant<DrainOneLook>("drain_one_look", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
     // The deadlock that joining is for.
     cases.push_back(
-        mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", hold_and_wait));
+        mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", kHoldAndWait));
+    add_passing(cases);
 }
 
 } // namespace rmalock::check

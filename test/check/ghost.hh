@@ -66,8 +66,8 @@ class Occupancy {
     std::array<std::uint16_t, kModes> inside_{};
 };
 
-/// One process's wait for one resource. Being overtaken counts from its first read-modify-write:
-/// before that nobody can know that it waits.
+/// One process's wait for one resource. Being overtaken counts from its first read-modify-write
+/// (of one word, if Program::announcing_slot says so): before that nobody can know that it waits.
 struct Wait {
     Rank resource = -1; ///< the first one; -1: does not wait
     Rank resources = 1; ///< how many at once: all of them for lock_all

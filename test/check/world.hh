@@ -31,6 +31,8 @@ struct Program {
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     OvertakenBound bound{};
+    /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.
+    std::int64_t announcing_slot = -1;
     std::function<void(World&, Rank)> process;
 
     bool same_node(Rank a, Rank b) const { return a / ranks_per_node == b / ranks_per_node; }

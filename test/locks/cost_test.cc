@@ -21,7 +21,7 @@ constexpr VerbCounts kOnePosted{.posted = 1};
 class Cost : public testing::Test {
   protected:
     static constexpr fabric::Rank kHere = 0, kTarget = 1;
-    World world{4, WindowSlots::count(4)};
+    World world{4, WindowSlots::count(4, {.nodes = 4})};
     CountingFabric fabric{world.fabric(kHere)};
     Lock lock{fabric, WindowSlots::lock};
     Gate gate{fabric, lock, WindowSlots::gate};
@@ -52,6 +52,35 @@ TEST_F(Cost, PhaseFairIsOneAtomicToAcquireAndOneToRelease) {
     EXPECT_EQ(fabric.take(), kOneAtomic);
     pfx.release_shared(kTarget, shared);
     EXPECT_EQ(fabric.take(), kOneAtomic);
+}
+
+TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::Pfx<CountingFabric> pfx(fabric, WindowSlots::lock, pool, {.t_w = 8, .t_l = 8});
+    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfx.release_exclusive(kTarget, exclusive);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    const locks::Hold shared = pfx.acquire_shared(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfx.release_shared(kTarget, shared);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+}
+
+TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
+    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::Baton<CountingFabric> baton(fabric);
+    const fabric::Word word{kTarget, WindowSlots::lock}, tail{kTarget, WindowSlots::lock + 1};
+    baton.give(word, 7, 2);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+    EXPECT_EQ(baton.take(word, tail, pool, 3).passed, 3U);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
+    baton.give(word, 7, 3); // as often as it may be
+    fabric.take();
+    const auto turn = baton.take(word, tail, pool, 3);
+    EXPECT_EQ(turn.message, 7U);
+    EXPECT_EQ(turn.passed, 0U);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 3, .polls_elsewhere = 1}));
 }
 
 TEST_F(Cost, ExclusiveBeforeAnyLockAllPaysTwoReadsForTheGate) {

@@ -275,47 +275,65 @@ static void shared_parts_are_contiguous(void) {
 }
 
 /// Each rank stores into all parts; the owners read what came, after a barrier between two syncs.
-static void load_and_store(MPI_Win win, bool aligned) {
+static void load_and_store(MPI_Win win, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
     OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
-    for (int r = 0; r < T.ranks; ++r) {
+    for (int r = 0; r < ranks; ++r) {
         const struct part p = query(win, r);
-        CHECK(p.bytes >= (MPI_Aint)sizeof(int) * T.ranks);
-        if (aligned)
-            CHECK_EQ(0, (long long)((uintptr_t)p.base % sizeof(int)));
-        const int value = 100 * r + T.rank;
-        memcpy(p.base + sizeof(int) * (size_t)T.rank, &value, sizeof value);
+        CHECK(p.bytes >= (MPI_Aint)sizeof(int) * ranks);
+        CHECK_EQ(0, (long long)((uintptr_t)p.base % sizeof(int)));
+        const int value = 100 * r + rank;
+        memcpy(p.base + sizeof(int) * (size_t)rank, &value, sizeof value);
     }
     OK(MPI_Win_sync(win));
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(comm);
     OK(MPI_Win_sync(win));
-    const struct part mine = query(win, T.rank);
-    for (int o = 0; o < T.ranks; ++o) {
+    const struct part mine = query(win, rank);
+    for (int o = 0; o < ranks; ++o) {
         int value;
         memcpy(&value, mine.base + sizeof(int) * (size_t)o, sizeof value);
-        CHECK_EQ(100 * T.rank + o, value);
+        CHECK_EQ(100 * rank + o, value);
         // The same memory, through the window.
-        OK(MPI_Get(&value, 1, MPI_INT, T.rank, (MPI_Aint)sizeof(int) * o, 1, MPI_INT, win));
-        OK(MPI_Win_flush(T.rank, win));
-        CHECK_EQ(100 * T.rank + o, value);
+        OK(MPI_Get(&value, 1, MPI_INT, rank, (MPI_Aint)sizeof(int) * o, 1, MPI_INT, win));
+        OK(MPI_Win_flush(rank, win));
+        CHECK_EQ(100 * rank + o, value);
     }
     OK(MPI_Win_unlock_all(win));
 }
 
-static void shared_load_and_store(void) {
+static void shared_load_and_store_on(MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
     for (int apart = 0; apart < 2; ++apart) {
         MPI_Win win;
         MPI_Info info;
         char* base;
         MPI_Info_create(&info);
         MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
-        const MPI_Aint bytes = (MPI_Aint)sizeof(int) * T.ranks + (apart ? T.rank : 0);
-        const int code = MPI_Win_allocate_shared(bytes, 1, info, MPI_COMM_WORLD, &base, &win);
+        const MPI_Aint bytes = (MPI_Aint)sizeof(int) * ranks + (apart ? rank : 0);
+        const int code = MPI_Win_allocate_shared(bytes, 1, info, comm, &base, &win);
         MPI_Info_free(&info);
         if (!OK(code))
             return;
-        load_and_store(win, true);
+        load_and_store(win, comm);
         OK(MPI_Win_free(&win));
     }
+}
+
+static void shared_load_and_store(void) {
+    shared_load_and_store_on(MPI_COMM_WORLD);
+}
+
+/// The window that programs share memory with, where they run on several hosts.
+static void shared_on_each_host(void) {
+    MPI_Comm host;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -T.rank, MPI_INFO_NULL, &host);
+    MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
+    shared_load_and_store_on(host);
+    MPI_Comm_free(&host);
 }
 
 /// MPI_PROC_NULL asks for the lowest rank that has memory.
@@ -471,6 +489,10 @@ static const struct test_case cases[] = {
     {.name = "create_twice_on_one_memory", .run = create_twice_on_one_memory, .needs = IN_CREATE},
     {.name = "shared_parts_are_contiguous", .run = shared_parts_are_contiguous, .needs = IN_SHARED},
     {.name = "shared_load_and_store", .run = shared_load_and_store, .needs = IN_SHARED},
+    {.name = "shared_on_each_host",
+     .run = shared_on_each_host,
+     .needs = IN_SHARED,
+     .within_host = true},
     {.name = "shared_query_proc_null", .run = shared_query_proc_null, .needs = IN_SHARED},
     {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},
     {.name = "dynamic_many_regions", .run = dynamic_many_regions, .needs = IN_DYNAMIC},

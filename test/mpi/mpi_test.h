@@ -39,7 +39,8 @@ struct test_case {
     unsigned each;  // run once per flavor of this set, or ...
     unsigned needs; // ... once, with windows of all of these flavors
     int min_ranks;
-    bool deep; // too long for every day
+    bool deep;        // too long for every day
+    bool within_host; // its SHARED windows keep to one host each, by a communicator of its own
 };
 
 /// The case that runs now.
@@ -47,7 +48,7 @@ static struct {
     const char* program;
     char name[96];
     enum flavor flavor;
-    int rank, ranks;
+    int rank, ranks, hosts;
     long failures; // of this rank in this case; threads add to it
     const char* skipped;
 } T;
@@ -359,10 +360,31 @@ static inline unsigned flavor_set(const char* list) {
 
 enum verdict { PASSED, FAILED, SKIPPED, NOT_ASKED, VERDICTS };
 
-/// Runs the case on all ranks and agrees on what came out.
-static inline enum verdict run_one(const struct test_case* c, unsigned timeout) {
+/// Sets of ranks that share memory.
+static inline int count_hosts(void) {
+    MPI_Comm host;
+    int rank, hosts;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &rank);
+    MPI_Comm_free(&host);
+    const int first = rank == 0;
+    MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return hosts;
+}
+
+/// Why the case cannot be run with these ranks, or NULL.
+static inline const char* cannot_run(const struct test_case* c, unsigned flavors) {
+    if (T.ranks < c->min_ranks)
+        return "too few ranks";
+    if (T.hosts > 1 && (flavors & IN_SHARED) != 0 && !c->within_host)
+        return "the ranks are on several hosts";
+    return NULL;
+}
+
+/// Runs the case, with windows of these flavors, on all ranks and agrees on what came out.
+static inline enum verdict run_one(const struct test_case* c, unsigned flavors, unsigned timeout) {
     T.failures = 0;
-    T.skipped = T.ranks < c->min_ranks ? "too few ranks" : NULL;
+    T.skipped = cannot_run(c, flavors);
     const double begin = MPI_Wtime();
     if (T.skipped == NULL) {
         alarm(timeout);
@@ -393,7 +415,7 @@ static inline enum verdict consider(const struct test_case* c, int flavor,
     if (o->run != NULL ? !matches(o->run, c->name, T.name) : c->deep && !o->deep)
         return NOT_ASKED;
     if (!o->list)
-        return run_one(c, o->timeout * (c->deep ? 5 : 1));
+        return run_one(c, needed, o->timeout * (c->deep ? 5 : 1));
     if (T.rank == 0)
         printf("%s\n", T.name);
     return NOT_ASKED;
@@ -409,6 +431,7 @@ static inline int test_main(int argc, char** argv, const struct test_case* cases
     MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &T.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &T.ranks);
+    T.hosts = count_hosts();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     watch_signals();

@@ -1399,6 +1399,17 @@ bool run(const Options& options, long& done) {
     return good;
 }
 
+/// Ranks on several hosts share no memory.
+bool on_several_hosts() {
+    MPI_Comm host;
+    int ranks, together;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &together);
+    MPI_Comm_free(&host);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return together < ranks;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -1410,6 +1421,13 @@ int main(int argc, char** argv) {
                                              std::chrono::microseconds(1));
     MPI_Bcast(&options.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     now.seed = options.seed;
+    if (on_several_hosts())
+        std::erase(options.flavors, index_of(kFlavorNames, "shared"));
+    if (options.flavors.empty()) {
+        std::fprintf(stderr,
+                     "oracle: no flavor is left: shared windows need all ranks on one host\n");
+        return 2;
+    }
     std::signal(SIGALRM, on_alarm);
     long done = 0;
     const double begin = MPI_Wtime();

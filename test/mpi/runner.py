@@ -4,7 +4,12 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.dirname(os.path.dirname(HERE))
+VCLUSTER = os.path.join(SOURCES, "contrib", "vcluster", "vcluster")
 
 # Component: the MCA parameters that select it, and the window flavors it has.
 ANY = "create,allocate,shared,dynamic"
@@ -17,18 +22,66 @@ COMPONENTS = {
     "pt2pt": ({"osc": "pt2pt"}, "create,allocate,dynamic"),
 }
 
+# Where ranks are on several hosts messages go over TCP, unless --mca says otherwise (pml ucx).
+BETWEEN_HOSTS = {"pml": "ob1", "btl": "tcp,vader,self"}
+ONE_HOST_ONLY = ("sm", "rdma")  # these have no windows across hosts that TCP links
+
+
+def add_host_options(parser):
+    parser.add_argument("--hosts", metavar="SPEC", help="on virtual hosts (contrib/vcluster): 4x2 or 1,2,3, "
+                        "which is the number of ranks, too; needs root, else the exit status is 77")
+    parser.add_argument("--racks", default="1", help="with --hosts: racks that they stand in")
+    parser.add_argument("--delay", default="0", help="with --hosts: microseconds more between racks")
+
+
+def hosts():
+    """Ranks of each host if this program runs on virtual hosts, else None."""
+    slots = os.environ.get("VCLUSTER_SLOTS")
+    return [int(n) for n in slots.split(",")] if slots else None
+
+
+def go_to_hosts(options, *folders):
+    """With --hosts, starts this program once more, on the first of them; every mpirun then uses them all."""
+    if not options.hosts or hosts():
+        return
+    folders += (SOURCES, *os.environ.get("OMPI_MCA_mca_base_component_path", "").split(":"))
+    command = [VCLUSTER, "run", options.hosts, "--racks", options.racks, "--delay", options.delay]
+    for folder in folders:
+        command += ["--share", folder] if os.path.isdir(folder) else []
+    sys.stdout.flush()
+    os.execv(VCLUSTER, command + ["--", sys.executable, os.path.abspath(sys.argv[0])] + sys.argv[1:])
+
+
+def check_components(components):
+    """A message if a component cannot be run here, else None."""
+    wrong = [c for c in components if c in ONE_HOST_ONLY]
+    if hosts() and wrong:
+        return f"{', '.join(wrong)}: not on several hosts; there are " + \
+            ", ".join(c for c in COMPONENTS if c not in ONE_HOST_ONLY)
+    return None
+
 
 def was_selected(stderr):
     """Whether rmalock served the windows of this job: the only proof is what it says itself."""
     return re.search(r"osc/rmalock: .*\bselected\b", stderr) is not None
 
 
-def mpirun(component, ranks, mca=()):
+def parameters(component, mca=()):
+    """The MCA parameters of a run; those of the command line win."""
+    chosen = {**(BETWEEN_HOSTS if hosts() else {}), **COMPONENTS[component][0], **dict(mca)}
+    if chosen.get("pml") == "ucx":
+        chosen = {**UCX_WITHOUT_DEVICE, **chosen}
+        if "btl" not in dict(mca):
+            chosen.pop("btl", None)
+    return chosen
+
+
+def mpirun(component, ranks, mca=(), options=()):
     """The command line up to the program."""
-    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+    command = ["mpirun", "--oversubscribe", "--bind-to", "none", *options, "-n", str(ranks)]
     if os.geteuid() == 0:
         command.insert(1, "--allow-run-as-root")
-    for key, value in dict(COMPONENTS[component][0], **dict(mca)).items():
+    for key, value in parameters(component, mca).items():
         command += ["--mca", key, value]
     return command
 
@@ -36,11 +89,11 @@ def mpirun(component, ranks, mca=()):
 class Job:
     """One command, run to its end or until its time is up."""
 
-    def __init__(self, command, timeout):
+    def __init__(self, command, timeout, folder=None):
         self.seconds = -time.monotonic()
         environment = dict(os.environ, UCX_LOG_LEVEL="error")
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment, start_new_session=True)
+                                   stderr=subprocess.PIPE, env=environment, cwd=folder, start_new_session=True)
         self.hung = False
         try:
             out, err = process.communicate(timeout=timeout)
@@ -83,7 +136,8 @@ class Report:
             passed, failed = int(said[1]), max(failed, int(said[2]))
         self.passed += passed
         self.failed += failed
-        print(f"{verdict:<5} {what} {component} {ranks} ranks: {text}", flush=True)
+        where = f"{ranks} ranks" + (f" on hosts with {os.environ['VCLUSTER_SLOTS']}" if hosts() else "")
+        print(f"{verdict:<5} {what} {component} {where}: {text}", flush=True)
 
     def total(self):
         """Prints the last line; returns the exit status. Nothing run is not a success."""

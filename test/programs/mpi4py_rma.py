@@ -15,7 +15,7 @@ from array import array
 
 import mpi4py
 
-mpi4py.rc.thread_level = "multiple"
+mpi4py.rc.thread_level = "funneled" if "--no-threads" in sys.argv else "multiple"
 from mpi4py import MPI  # noqa: E402  (the level must be set before)
 
 COMM = MPI.COMM_WORLD
@@ -382,6 +382,14 @@ def option(name, default):
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
 
 
+def on_several_hosts():
+    """Whether there are ranks that share no memory."""
+    host = COMM.Split_type(MPI.COMM_TYPE_SHARED)
+    together = host.Get_size()
+    host.Free()
+    return together < SIZE
+
+
 def run(check, flavor):
     """True if the check holds on all ranks."""
     signal.alarm(60)
@@ -403,7 +411,10 @@ def main():
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         checks = CHECKS
     results = {}
-    for flavor in option("--flavors", "create,allocate,shared,dynamic").split(","):
+    flavors = option("--flavors", "create,allocate,shared,dynamic").split(",")
+    if on_several_hosts() and "shared" in flavors:
+        flavors.remove("shared")
+    for flavor in flavors:
         for check in checks:
             if check.__name__ not in skipped:
                 results[f"{check.__name__}/{flavor}"] = run(check, flavor)

@@ -76,6 +76,19 @@ TEST_F(Params, InfoSetsWindowParameters) {
     EXPECT_TRUE(params.enable);
 }
 
+TEST_F(Params, TextsWithAGrammarAreRead) {
+    EXPECT_EQ(set("t_l", "4,8"), RMALOCK_OK) << why;
+    EXPECT_EQ(set("topology", "numa:2,node,rack:2"), RMALOCK_OK) << why;
+    EXPECT_EQ(set("t_l", "4,,8"), RMALOCK_ERR_ARG);
+    EXPECT_STREQ(why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 0 to 1000000, "
+                      "separated by commas");
+    EXPECT_EQ(set("topology", "node,cabinet"), RMALOCK_ERR_ARG);
+    EXPECT_STREQ(why, "parameter 'topology' cannot be 'node,cabinet': 'cabinet' is no level; there are l3, "
+                      "numa, node and rack, or auto or flat alone");
+    EXPECT_STREQ(params.t_l, "4,8");
+    EXPECT_STREQ(params.topology, "numa:2,node,rack:2");
+}
+
 TEST_F(Params, ABadInfoValueChangesNothing) {
     EXPECT_EQ(set("lock", "best"), RMALOCK_ERR_ARG);
     EXPECT_STREQ(params.lock, "auto");
@@ -94,7 +107,8 @@ TEST_F(Params, WindowKeysAreListed) {
     rmalock_params_each_window_key(
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
-    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock", "t_w"}));
+    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock", "t_dc",
+                                           "t_l", "t_r", "t_w", "topology"}));
 }
 
 } // namespace

@@ -13,8 +13,9 @@ struct Sound {
     bool skips_flush(Rank) { return false; }
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
-    bool skips_swap(Word, Value) { return false; }    ///< reads instead
-    Value seen(Word, Value v) { return v; }           ///< what a get makes of what it read
+    bool skips_swap(Word, Value) { return false; } ///< reads instead
+    bool compares(Word) { return true; }           ///< else a compare_swap swaps, and says it did
+    Value seen(Word, Value v) { return v; }        ///< what a get makes of what it read
     Value fetched(Word, Value, Value v) { return v; } ///< the same of a fetch_add, with its operand
     void done(Verb, Word, Value) {}                   ///< a verb has been made, and what it gave
 };
@@ -42,7 +43,10 @@ class BrokenFabric {
                    fault_.skips_swap(w, v) ? real_.get(w, at) : real_.swap(w, v, at));
     }
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
-        return did(Verb::compare_swap, w, real_.compare_swap(w, expected, desired, at));
+        if (fault_.compares(w))
+            return did(Verb::compare_swap, w, real_.compare_swap(w, expected, desired, at));
+        real_.swap(w, desired, at);
+        return did(Verb::compare_swap, w, expected);
     }
     void put(Word w, Value v, At at = At::current()) {
         if (!fault_.skips_put(w, v))

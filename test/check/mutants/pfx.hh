@@ -6,7 +6,7 @@
 namespace rmalock::check::pfx_fault {
 
 // Words of the home record and of a node, as in locks/pfx.hh. Nodes start behind the home record.
-inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kHomeSlots = 8, kDrn = 2, kWake = 3;
+inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kHomeSlots = 8, kStatus = 1, kDrn = 2, kWake = 3;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
 }
@@ -93,6 +93,22 @@ struct DrainOneLook : Sound {
         const bool closes = w.slot == kRo && operand != 1 && operand + 1 != 0 && operand >> 63 != 0;
         return closes ? v & ~((Value{1} << 24) - 1) : v;
     }
+};
+
+/// Who sees the baton free takes it, whether it is still free or not.
+struct TakesAnyway : Sound {
+    bool compares(Word w) { return w.slot != kHw; }
+};
+
+/// Who was the first of the queue does not say so to the next one.
+struct NoNextFirst : Sound {
+    bool skips_put(Word w, Value v) { return is(w, kStatus) && v == 1; }
+};
+
+/// The baton is given whether anybody is registered who takes it or not: readers that wait for the
+/// end of the phase wait for an exclusive that never comes.
+struct GivesToNobody : Sound {
+    Value seen(Word w, Value v) { return w.slot == kS ? v + (Value{1} << 32) : v; }
 };
 
 /// An exclusive does not wait for the readers of the phase before it.

@@ -1,0 +1,237 @@
+/* RMA-RW, ompi_osc_rmalock/locks/rma_rw.hh and queue_tree.hh, on a tree of two levels.
+ *
+ * ELEMENTS elements with WRITERS writers and READERS readers each, ROUNDS acquires each; one counter for
+ * each element. Every step touches one shared word. A process that cannot go on in the end is an invalid
+ * end state.
+ *
+ * -DNO_DRAIN: the writer closes the counters and does not wait for the readers inside.
+ * -DCALLERS_NODE: at the root a writer queues its own node, as the paper prints it, not its element's. */
+#ifndef ELEMENTS
+#define ELEMENTS 2
+#endif
+#ifndef WRITERS
+#define WRITERS 1
+#endif
+#ifndef READERS
+#define READERS 1
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+#ifndef T_L
+#define T_L 2
+#endif
+#ifndef T_W
+#define T_W 2
+#endif
+#define NOBODY 0
+#define ALL_WRITERS (ELEMENTS * WRITERS)
+
+mtype = { none, pass, parent, mode_change };
+
+/* the queues of the elements: nodes 1 ... ALL_WRITERS, one for each writer */
+byte tail2[ELEMENTS];
+byte next2[ALL_WRITERS + 1];
+mtype status2[ALL_WRITERS + 1] = none;
+byte chain2[ALL_WRITERS + 1], total2[ALL_WRITERS + 1];
+/* the queue of the root: nodes 1 ... ELEMENTS, one for each element */
+#ifdef CALLERS_NODE
+#define MY_ROOT_NODE me
+#define ROOT_NODES (ALL_WRITERS + 1)
+#else
+#define MY_ROOT_NODE (e + 1)
+#define ROOT_NODES (ELEMENTS + 1)
+#endif
+byte tail1 = NOBODY;
+byte next1[ROOT_NODES];
+mtype status1[ROOT_NODES] = none;
+byte total1[ROOT_NODES];
+/* the counters */
+byte arrive[ELEMENTS], depart[ELEMENTS];
+bit write[ELEMENTS], generation[ELEMENTS];
+
+byte readers_inside = 0, writers_inside = 0; /* ghosts */
+
+proctype reader(byte e) {
+    byte round;
+    bit closed, mine;
+    for (round : 1 .. ROUNDS) {
+        atomic { arrive[e]++; closed = write[e]; mine = generation[e] };
+        if
+        :: closed ->
+            generation[e] != mine
+        :: else
+        fi;
+        atomic { readers_inside++; assert(writers_inside == 0) };
+        readers_inside--;
+        depart[e]++
+    }
+}
+
+/* what is read as empty must not be cleared: the successor may write it right now */
+inline clear(word) {
+    if
+    :: other != NOBODY -> word = NOBODY
+    :: else
+    fi
+}
+
+inline close_counters() {
+    c = 0;
+    do
+    :: c < ELEMENTS -> atomic { arrived[c] = arrive[c]; write[c] = 1 }; c++
+    :: else -> break
+    od;
+#ifndef NO_DRAIN
+    c = 0;
+    do
+    :: c < ELEMENTS -> depart[c] == arrived[c]; c++
+    :: else -> break
+    od
+#endif
+}
+
+inline open_counters() {
+    c = 0;
+    do
+    :: c < ELEMENTS -> atomic { write[c] = 0; generation[c] = 1 - generation[c] }; c++
+    :: else -> break
+    od
+}
+
+inline acquire() {
+    total = 1;
+    from_readers = true;
+    asks_parent = true;
+    atomic { other = tail2[e]; tail2[e] = me };
+    if
+    :: other != NOBODY ->
+        next2[other] = me;
+        status2[me] != none;
+        asks_parent = (status2[me] == parent)
+    :: else
+    fi;
+    if
+    :: !asks_parent -> from_readers = false; total = total2[me]
+    :: else ->
+        atomic { other = tail1; tail1 = MY_ROOT_NODE };
+        if
+        :: other != NOBODY ->
+            next1[other] = MY_ROOT_NODE;
+            status1[MY_ROOT_NODE] != none;
+            if
+            :: status1[MY_ROOT_NODE] == pass -> from_readers = false; total = total1[MY_ROOT_NODE]
+            :: else
+            fi
+        :: else
+        fi
+    fi;
+    if
+    :: from_readers -> close_counters()
+    :: else
+    fi
+}
+
+inline release_root() {
+    succ1 = next1[MY_ROOT_NODE];
+    other = succ1;
+    clear(next1[MY_ROOT_NODE]);
+    status1[MY_ROOT_NODE] = none;
+    to_readers = (succ1 == NOBODY || total >= T_W);
+    if
+    :: to_readers -> open_counters()
+    :: else
+    fi;
+    if
+    :: succ1 == NOBODY ->
+        atomic {
+            if
+            :: tail1 == MY_ROOT_NODE -> tail1 = NOBODY; other = 1
+            :: else -> other = 0
+            fi
+        };
+        if
+        :: other == 0 ->
+            next1[MY_ROOT_NODE] != NOBODY;
+            succ1 = next1[MY_ROOT_NODE];
+            next1[MY_ROOT_NODE] = NOBODY
+        :: else
+        fi
+    :: else
+    fi;
+    if
+    :: succ1 != NOBODY && to_readers -> status1[succ1] = mode_change
+    :: succ1 != NOBODY && !to_readers ->
+        atomic { total1[succ1] = total + 1; status1[succ1] = pass }
+    :: else
+    fi
+}
+
+inline release() {
+    succ2 = next2[me];
+    other = succ2;
+    clear(next2[me]);
+    in_a_row = (status2[me] == pass -> chain2[me] : 1);
+    status2[me] = none;
+    if
+    :: succ2 != NOBODY && in_a_row < T_L && total < T_W ->
+        atomic { chain2[succ2] = in_a_row + 1; total2[succ2] = total + 1; status2[succ2] = pass }
+    :: else ->
+        release_root();
+        if
+        :: succ2 == NOBODY ->
+            atomic {
+                if
+                :: tail2[e] == me -> tail2[e] = NOBODY; other = 1
+                :: else -> other = 0
+                fi
+            };
+            if
+            :: other == 0 -> next2[me] != NOBODY; succ2 = next2[me]; next2[me] = NOBODY
+            :: else
+            fi
+        :: else
+        fi;
+        if
+        :: succ2 != NOBODY -> status2[succ2] = parent
+        :: else
+        fi
+    fi
+}
+
+proctype writer(byte me; byte e) {
+    byte round, other, c, total, in_a_row, succ1, succ2;
+    byte arrived[ELEMENTS];
+    bool asks_parent, from_readers, to_readers;
+    for (round : 1 .. ROUNDS) {
+        acquire();
+        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0) };
+        writers_inside--;
+        release();
+        atomic {
+            other = 0; c = 0; total = 0; in_a_row = 0; succ1 = 0; succ2 = 0; asks_parent = false;
+            from_readers = false; to_readers = false; arrived[0] = 0; arrived[ELEMENTS - 1] = 0
+        }
+    }
+}
+
+init {
+    byte e, i;
+    atomic {
+        do
+        :: e < ELEMENTS ->
+            i = 0;
+            do
+            :: i < WRITERS -> i++; run writer(e * WRITERS + i, e)
+            :: else -> break
+            od;
+            i = 0;
+            do
+            :: i < READERS -> i++; run reader(e)
+            :: else -> break
+            od;
+            e++
+        :: else -> break
+        od
+    }
+}

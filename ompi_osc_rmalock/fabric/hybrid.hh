@@ -1,0 +1,112 @@
+// The fabric of the plugin's windows: CPU atomics on the words of one's own node, the network for all
+// others.
+//
+// Domain::cpu   a word's read-modify-writes are all done by CPUs, on its node by the caller's, from other
+//               nodes by the CPU that serves the network.
+// Domain::nic   every read-modify-write, even of one's own words, goes through the network adapter; loads,
+//               and stores to words that nobody modifies atomically, stay with the CPU on the node.
+#pragma once
+
+#include <optional>
+
+#include "fabric/cpu.hh"
+#include "fabric/remote.hh"
+
+namespace rmalock::fabric {
+
+/// Who of a window is where.
+struct Placement {
+    Rank self = 0;
+    Rank size = 1;
+    /// By rank: which part of the node's WordSpace is its, or -1 on another node. Null: all are on this
+    /// node, part r is rank r's.
+    const std::int32_t* parts = nullptr;
+};
+
+class HybridFabric {
+  public:
+    /// `remote` may be null if all ranks are on this node and `domain` is cpu; it outlives the fabric.
+    HybridFabric(WordSpace node, const Placement& placement, Waiter waiter, Domain domain,
+                 RemoteWords* remote)
+        : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain), remote_(remote) {}
+
+    Rank self() const { return placement_.self; }
+    Rank size() const { return placement_.size; }
+    bool same_node(Rank rank) const {
+        return placement_.parts == nullptr || placement_.parts[rank] >= 0;
+    }
+    Domain domain() const { return domain_; }
+    const Waiter& waiter() const { return cpu_.waiter(); }
+
+    Value get(Word w) { return same_node(w.rank) ? cpu_.get(part(w)) : remote_->get(w); }
+    Value fetch_add(Word w, Value v) {
+        return by_cpu(w) ? cpu_.fetch_add(part(w), v) : remote_->fetch_add(w, v);
+    }
+    Value swap(Word w, Value v) { return by_cpu(w) ? cpu_.swap(part(w), v) : remote_->swap(w, v); }
+    Value compare_swap(Word w, Value expected, Value desired) {
+        return by_cpu(w) ? cpu_.compare_swap(part(w), expected, desired)
+                         : remote_->compare_swap(w, expected, desired);
+    }
+
+    void put(Word w, Value v) { same_node(w.rank) ? cpu_.put(part(w), v) : remote_->put(w, v); }
+    void add(Word w, Value v) {
+        if (by_cpu(w))
+            cpu_.add(part(w), v);
+        else if (w.rank == self())
+            remote_->fetch_add(w, v); // the network does not order it before our next one
+        else
+            remote_->add(w, v);
+    }
+
+    void flush(Rank rank) {
+        if (!same_node(rank) || domain_ == Domain::nic)
+            remote_->flush(rank);
+        full_fence();
+    }
+    void flush_all() {
+        if (remote_ != nullptr)
+            remote_->flush_all();
+        full_fence();
+    }
+
+    template <Predicate P>
+    Value await(Word w, P pred) {
+        if (same_node(w.rank))
+            return cpu_.await(part(w), pred);
+        return *await_far(w, pred, 0);
+    }
+    template <Predicate P>
+    std::optional<Value> await_for(Word w, P pred, unsigned patience) {
+        return same_node(w.rank) ? cpu_.await_for(part(w), pred, patience)
+                                 : await_far(w, pred, patience);
+    }
+    void backoff(unsigned attempt) { cpu_.backoff(attempt); }
+    void wake(Rank) {} // nobody parks: waits poll, run progress and yield
+
+  private:
+    bool by_cpu(Word w) const { return domain_ == Domain::cpu && same_node(w.rank); }
+    Word part(Word w) const {
+        return placement_.parts == nullptr ? w : Word{placement_.parts[w.rank], w.slot};
+    }
+
+    /// Each poll is a round trip, which passes most of the time.
+    template <Predicate P>
+    std::optional<Value> await_far(Word w, P pred, unsigned patience) {
+        for (unsigned attempt = 0;; ++attempt) {
+            if (const Value seen = remote_->get(w); pred(seen))
+                return seen;
+            if (patience != 0 && attempt + 1 >= patience)
+                return std::nullopt;
+            backoff(attempt);
+        }
+    }
+
+    CpuFabric cpu_;
+    Placement placement_;
+    Domain domain_;
+    RemoteWords* remote_;
+};
+
+static_assert(Fabric<HybridFabric>);
+
+} // namespace rmalock::fabric

@@ -1,0 +1,22 @@
+// The verbs on words of other nodes, as fabric/hybrid.hh needs them; the promises are the concept's.
+#pragma once
+
+#include "fabric/concept.hh"
+
+namespace rmalock::fabric {
+
+/// Words that this process reaches through the network, those of its own node included (Domain::nic).
+class RemoteWords {
+  public:
+    virtual ~RemoteWords() = default;
+    virtual Value get(Word word) = 0;
+    virtual Value fetch_add(Word word, Value operand) = 0;
+    virtual Value swap(Word word, Value desired) = 0;
+    virtual Value compare_swap(Word word, Value expected, Value desired) = 0;
+    virtual void put(Word word, Value value) = 0;
+    virtual void add(Word word, Value operand) = 0;
+    virtual void flush(Rank rank) = 0;
+    virtual void flush_all() = 0;
+};
+
+} // namespace rmalock::fabric

@@ -1,0 +1,101 @@
+// The turn among exclusives on one node, which whoever runs may take before those who queue for it,
+// but not for ever.
+//
+// Our own. A queue hands its lock to the next in line. Where ranks outnumber cores that one mostly
+// is not running, and the lock lies idle until it is given a core. Here a released lock lies free
+// in a word; the first of the queue watches it, and who comes may take it past the first one, at
+// most T_L times in a row. As the spin locks of Linux: W. Long, P. Zijlstra, "qspinlock", 2015,
+// whose queue ends at its first one, too; there nothing bounds how often it is passed.
+//
+// Words: BATON (atomic), 0 while somebody has it or nobody needs it; TAIL, NEXT, STATUS of
+// mcs_queue.hh.
+//
+//    BATON  [ free:1 | passed:21 | message:42 ]   how often the first of the queue has been passed,
+//    and
+//                                                 what the one who gave it says to the one who
+//                                                 takes it
+//
+//    take   b = BATON;  if b.free and b.passed < T_L and CAS(BATON, b -> 0) == b:     // past the
+//    first
+//                           passed = b.passed + 1;  return b.message
+//           if join(TAIL): await STATUS == FIRST
+//           do await BATON.free  until CAS(BATON, b -> 0) == b;  passed = 0
+//           succ = NEXT or leave(TAIL);  if succ: PUT(succ.STATUS, FIRST)
+//           return b.message
+//    give   ADD(BATON, [1 | passed | message])
+//
+// There is one baton: who gives it has it, and gives it only to somebody who is known to come
+// (pfx.hh: is registered). So BATON is 0 before it is given, and `add` writes all of it. It need
+// not be seen at once by anybody; in particular a process may come back before its own add has
+// landed, and then queues.
+//
+// Overtaking: between two takes by a first one at most T_L others take it who did not queue. Who is
+// in the queue therefore waits for those before it, and T_L others for each of them and for itself.
+//
+// Cost: take past the queue 1 get, 1 atomic; in the queue 2 atomics more and a put; give 1 posted.
+// The first of the queue polls BATON, so all who use it have to be on its node. Memory: 2 words per
+// target; a node (a line) while a process waits, and none while it holds.
+#pragma once
+
+#include "locks/mcs_queue.hh"
+
+namespace rmalock::locks {
+
+template <fabric::Fabric F>
+class Baton {
+  public:
+    static constexpr unsigned kMessageBits = 42;
+    static constexpr unsigned kPassedBits = 21;
+
+    /// What a process that has the baton knows.
+    struct Turn {
+        Value message;
+        Value passed; ///< how many have taken it past the first of the queue, this process included
+    };
+
+    explicit Baton(F& fabric) : fabric_(fabric), queue_(fabric) {}
+
+    /// `limit`: T_L, < 2^20.
+    Turn take(Word baton, Word tail, Pool& pool, Value limit) {
+        const Value seen = fabric_.get(baton);
+        if (seen != 0 && passed(seen) < limit && taken(baton, seen))
+            return {message(seen), passed(seen) + 1};
+        const Word node = pool.take();
+        if (queue_.join(tail, node))
+            queue_.await_and_take_status(node);
+        const Turn turn{as_first(baton), 0};
+        Value succ = queue_.next(node);
+        if (succ == 0)
+            succ = queue_.leave(tail, node);
+        if (succ != 0)
+            queue_.tell(succ, kFirst);
+        pool.give(node);
+        return turn;
+    }
+
+    void give(Word baton, Value message, Value passed) {
+        fabric_.add(baton, kFree | passed << kMessageBits | message);
+    }
+
+  private:
+    static constexpr Value kFirst = 1; ///< STATUS
+    static constexpr Value kFree = Value{1} << 63;
+
+    static constexpr Value message(Value b) { return b & ((Value{1} << kMessageBits) - 1); }
+    static constexpr Value passed(Value b) { return (b & ~kFree) >> kMessageBits; }
+
+    bool taken(Word baton, Value seen) { return fabric_.compare_swap(baton, seen, 0) == seen; }
+
+    Value as_first(Word baton) {
+        for (;;) {
+            const Value seen = fabric_.await(baton, fabric::differs(0));
+            if (taken(baton, seen))
+                return message(seen);
+        }
+    }
+
+    F& fabric_;
+    McsQueue<F> queue_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,93 @@
+// What the processes of a window ask for, and the one lock, with its thresholds, tree and memory,
+// that they all get. Every process computes the same design from what all have contributed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "fabric/layout.hh"
+#include "locks/lock.hh"
+#include "topology/machine.hh"
+
+namespace rmalock::locks {
+
+/// The parameters that are about locks, checked, as texts and numbers of params.def.
+struct Wishes {
+    const char* lock = "auto";
+    const char* topology = "auto";
+    const char* t_l = "auto";
+    std::int32_t t_dc = 0, t_r = 0, t_w = 0;
+};
+
+/// The same as plain bytes. Rank 0's count, and it sends them to all.
+struct Asked {
+    static constexpr std::size_t kText = topology::kLongestSpec + 1;
+    char lock[24];
+    char topology[kText];
+    char t_l[kText];
+    std::int32_t t_dc, t_r, t_w;
+};
+static_assert(std::is_trivially_copyable_v<Asked>);
+
+Asked asked(const Wishes& wishes);
+
+/// What each process contributes. The window may set `place.node` to what it knows; else all are on
+/// one node.
+struct Site {
+    topology::Place place;
+    bool oversubscribed = false; ///< more ranks than cores on this process's node
+};
+static_assert(std::is_trivially_copyable_v<Site>);
+
+/// The calling process's.
+Site site(const Asked& asked, bool oversubscribed);
+
+struct Choice {
+    const char* name;   ///< as in the parameter `lock`
+    const char* reason; ///< for people
+};
+
+/// What locks may be tuned by; see params.def.
+struct Thresholds {
+    std::vector<Value> t_l; ///< of levels 2, 3, …, the last one for all further levels; empty: auto
+    Value t_dc = 0, t_r = 0, t_w = 0; ///< 0: as params.def says
+
+    /// T_L of level i of 2 … N; `otherwise` if it is to be chosen.
+    Value of_level(unsigned i, Value otherwise) const {
+        if (t_l.empty())
+            return otherwise;
+        return i - 2 < t_l.size() ? t_l[i - 2] : t_l.back();
+    }
+    /// T_L of a lock without levels; `otherwise` as above.
+    Value innermost(Value otherwise) const { return t_l.empty() ? otherwise : t_l.back(); }
+};
+
+inline constexpr Value kLargestTurn = 1000000; ///< of T_L
+
+/// Reads the text of the parameter t_l. On failure `why` says what is wrong, and is empty
+/// otherwise.
+std::vector<Value> parse_t_l(std::string_view text, std::string& why);
+
+struct Design {
+    Choice choice;
+    Thresholds thresholds;
+    topology::Machine machine;
+    topology::Level counters;
+    fabric::LockSlots slots;
+    bool oversubscribed = false; ///< some process finds its node to be
+    bool one_node = true;        ///< whatever tree was asked for
+};
+
+/// sites[p] is rank p's.
+Design design(const Asked& asked, const std::vector<Site>& sites);
+
+/// The tree, for a message: ", tree of 2 nodes of 4 ranks, 2 counters", or nothing if the lock has
+/// none.
+std::string summary(const Design& design);
+/// In full: who is in which element, and what memory the lock takes at each rank.
+std::vector<std::string> describe(const Design& design);
+
+} // namespace rmalock::locks

@@ -1,0 +1,44 @@
+// From where every process runs to the tree of elements that the locks climb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/spec.hh"
+#include "topology/tree.hh"
+
+namespace rmalock::topology {
+
+/// Where one process runs. Any numbers will do that are equal for the processes of one element and
+/// differ between elements of one parent; -1: not known, or in several of them. Memories and caches
+/// are numbered within their node.
+struct Place {
+    std::int32_t node = 0;
+    std::int32_t numa = -1;
+    std::int32_t l3 = -1;
+};
+
+struct Machine {
+    Tree tree;
+    std::vector<Kind> kinds; ///< of tree.below_root
+    Level nodes;             ///< also if the tree has no such level
+};
+
+/// Every process computes the same from what all have contributed: places[p] is rank p's.
+Machine build(const Spec& spec, const std::vector<Place>& places);
+
+/// The groups of processes that share a counter, T_DC of them. 0: those of a node each; n: groups
+/// of n that cross no border of nodes, or, if n is more than a node has, as many whole nodes as n
+/// take.
+Level counters(const Machine& machine, Rank t_dc);
+
+/// In a line: "4 nodes of 2, 8 numas of 1 ranks".
+std::string describe(const Machine& machine);
+
+/// A line for each level: the ranks of every element.
+std::vector<std::string> list(const Machine& machine);
+
+/// What hwloc says about the calling process. `node` is left as it is.
+void look_around(Place& place);
+
+} // namespace rmalock::topology

@@ -1,0 +1,28 @@
+// What the accumulate family does to elements, on memory that this process can address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rmalock_api.h"
+
+namespace rmalock::window {
+
+/// Combines `count` aligned elements, each by one CPU atomic. operand: as many, null for NO_OP; result: null,
+/// or room for what was there before. Both may be misaligned.
+using Kernel = void (*)(std::byte* target, const std::byte* operand, std::byte* result,
+                        std::size_t count);
+
+/// The kernel of an operation on a type; null: there is none.
+Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op);
+
+/// `size` is a power of two.
+inline bool aligned(const std::byte* address, std::size_t size) {
+    return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
+}
+
+/// False, and nothing has happened: no CPU atomic does it.
+bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
+                         const void* desired, void* result);
+
+} // namespace rmalock::window

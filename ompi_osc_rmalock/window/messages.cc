@@ -1,0 +1,118 @@
+#include "window/messages.hh"
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "ucx_glue/worker.hh"
+#include "window/network.hh"
+#include "window/window.hh"
+
+namespace rmalock::window {
+namespace {
+
+/// What waits for an answer. Its address is the ticket.
+struct Awaited {
+    std::atomic<std::uint64_t>* acknowledged;
+    std::uint64_t number;
+    std::byte* result = nullptr;
+    std::size_t bytes = 0;
+    ucx::Completion* results = nullptr;
+    ucx::Completion* completion = nullptr;
+};
+
+std::span<const std::byte> bytes_of(const MessageHeader& header) {
+    return std::as_bytes(std::span(&header, 1));
+}
+
+} // namespace
+
+std::deque<Messages::Pending> Messages::pending_;
+
+void Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
+                  std::span<const std::byte> data, std::byte* result, std::size_t result_bytes,
+                  ucx::Completion* completion) {
+    const std::lock_guard lock(mutex_);
+    ++sent_;
+    used_.store(true, std::memory_order_release);
+    if (result != nullptr) {
+        auto awaited = std::make_unique<Awaited>(&acknowledged_, sent_, result, result_bytes,
+                                                 &results_, completion);
+        results_.expect();
+        if (completion != nullptr)
+            completion->expect();
+        header.ticket = reinterpret_cast<std::uint64_t>(awaited.release());
+    }
+    worker.send(peer, bytes_of(header), data);
+}
+
+bool Outbox::ask(ucx::Worker& worker, ucx::Peer& peer) {
+    const std::lock_guard lock(mutex_);
+    if (acknowledged_.load(std::memory_order_acquire) >= sent_)
+        return false;
+    if (asked_.load() < sent_) {
+        asked_.store(sent_);
+        MessageHeader header{};
+        header.kind = MessageKind::flush;
+        header.ticket = reinterpret_cast<std::uint64_t>(
+            std::make_unique<Awaited>(&acknowledged_, sent_).release());
+        worker.send(peer, bytes_of(header), {});
+    }
+    return true;
+}
+
+void Messages::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
+                      std::span<const std::byte> data) {
+    MessageHeader header;
+    if (header_bytes.size() != sizeof header)
+        throw std::runtime_error("a message of another version of rmalock");
+    std::memcpy(&header, header_bytes.data(), sizeof header);
+    if (header.kind == MessageKind::result || header.kind == MessageKind::flushed)
+        return answered(header, data);
+    // What is behind a request that waits, waits as well: accumulates are ordered.
+    if (!pending_.empty() || !serve(from, header, data))
+        pending_.push_back({from, header, {data.begin(), data.end()}});
+}
+
+bool Messages::retry() {
+    while (!pending_.empty() &&
+           serve(pending_.front().from, pending_.front().header, pending_.front().data))
+        pending_.pop_front();
+    return !pending_.empty();
+}
+
+bool Messages::serve(ucx::PeerId from, const MessageHeader& header,
+                     std::span<const std::byte> data) {
+    Network& network = *Network::get();
+    MessageHeader answer = header;
+    std::vector<std::byte> result;
+    if (header.kind == MessageKind::flush) {
+        answer.kind = MessageKind::flushed;
+    } else {
+        Window* const window = network.window(header.seat);
+        if (window == nullptr)
+            throw std::runtime_error("an accumulate to a window that is not there");
+        if (!window->apply(header, data, result))
+            return false;
+        answer.kind = MessageKind::result;
+    }
+    if (header.ticket != 0)
+        network.worker().send_locked(*network.worker().find(from), bytes_of(answer), result);
+    return true;
+}
+
+void Messages::answered(const MessageHeader& header, std::span<const std::byte> data) {
+    const std::unique_ptr<Awaited> awaited(reinterpret_cast<Awaited*>(header.ticket));
+    if (awaited->bytes != data.size())
+        throw std::runtime_error("an answer of another length than asked for");
+    if (awaited->bytes != 0)
+        std::memcpy(awaited->result, data.data(), data.size());
+    // Answers of a peer come in the order of the requests.
+    awaited->acknowledged->store(awaited->number, std::memory_order_release);
+    if (awaited->completion != nullptr)
+        awaited->completion->complete();
+    if (awaited->results != nullptr)
+        awaited->results->complete();
+}
+
+} // namespace rmalock::window

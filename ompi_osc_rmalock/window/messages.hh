@@ -1,0 +1,101 @@
+// Active messages between the processes of a window: accumulates that the target's CPU applies, and their
+// acknowledgement. Everything else that windows do across the network needs no code at the target.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "rmalock_api.h"
+#include "ucx_glue/completion.hh"
+#include "ucx_glue/types.hh"
+
+namespace rmalock::ucx {
+class Peer;
+class Worker;
+} // namespace rmalock::ucx
+
+namespace rmalock::window {
+
+enum class MessageKind : std::uint8_t {
+    accumulate,   ///< runs, operands -> result, if it has a ticket
+    compare_swap, ///< one run, what is expected, what is desired -> result
+    flush,        ///< -> flushed, when everything sent before has been applied
+    result,       ///< an answer, with data
+    flushed,      ///< an answer
+};
+
+struct MessageHeader {
+    MessageKind kind;
+    std::uint8_t op;           ///< rmalock_op_t
+    std::uint8_t element_kind; ///< rmalock_kind_t
+    std::uint8_t has_operand;
+    std::uint32_t element_size;
+    std::uint32_t seat; ///< which window, in the receiver's count
+    std::uint32_t runs; ///< how many Runs the data begin with
+    /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
+    std::uint64_t ticket;
+};
+
+/// Neighbouring elements of the target: bytes from the start of its memory (an address in DYNAMIC windows).
+struct MessageRun {
+    std::uint64_t offset, count;
+};
+
+/// What the C side keeps room for.
+inline ucx::Completion* as_completion(rmalock_completion_t* completion) {
+    static_assert(sizeof(ucx::Completion) == sizeof(rmalock_completion_t));
+    static_assert(alignof(ucx::Completion) == alignof(rmalock_completion_t));
+    return reinterpret_cast<ucx::Completion*>(completion);
+}
+
+/// The messages of a window to one target, as the origin counts them.
+class Outbox {
+  public:
+    /// Sends a request. `result`, if not null, receives `result_bytes` from the answer; `completion` (may be
+    /// null) then expects a part more until it has.
+    void send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
+              std::span<const std::byte> data, std::byte* result, std::size_t result_bytes,
+              ucx::Completion* completion);
+    /// Asks for word that all have been applied; false: all have, nothing was sent.
+    bool ask(ucx::Worker& worker, ucx::Peer& peer);
+    /// Whether all that were sent before the last ask() have been applied.
+    bool applied() const { return acknowledged_.load(std::memory_order_acquire) >= asked_.load(); }
+    bool used() const { return used_.load(std::memory_order_acquire); }
+    /// Whether all results are there.
+    bool results_done() const { return results_.done(); }
+
+  private:
+    friend class Messages;
+    std::mutex mutex_;        ///< keeps the order of the counts that of the messages
+    std::uint64_t sent_ = 0;
+    std::atomic<bool> used_{false};
+    std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};
+    ucx::Completion results_;
+};
+
+/// The receiving end. With the worker locked, in whichever thread runs progress.
+class Messages {
+  public:
+    static void handle(ucx::PeerId from, std::span<const std::byte> header,
+                       std::span<const std::byte> data);
+    /// Tries again what could not be applied. True: some of it still waits.
+    static bool retry();
+
+  private:
+    /// A request that came when the target's accumulate lock was taken, and all that came after it.
+    struct Pending {
+        ucx::PeerId from;
+        MessageHeader header;
+        std::vector<std::byte> data;
+    };
+    static bool serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data);
+    static void answered(const MessageHeader& header, std::span<const std::byte> data);
+    static std::deque<Pending> pending_;
+};
+
+} // namespace rmalock::window

@@ -1,0 +1,131 @@
+#include "window/network.hh"
+
+#include <poll.h>
+#include <sys/random.h>
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "window/host.hh"
+#include "window/messages.hh"
+
+namespace rmalock::window {
+
+std::unique_ptr<Network> Network::the_one;
+
+Network::Network(const rmalock_params_t& params, ucx::PeerId self)
+    : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
+      may_want_thread_(std::string_view(params.progress_thread) != "off"),
+      worker_({.self = self,
+               .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
+               .handler = Messages::handle,
+               .after_progress = Messages::retry}),
+      event_(worker_.event_descriptor()) {
+    const std::string_view domain = params.domain;
+    if (domain != "auto")
+        settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
+}
+
+void Network::settle(AtomicsBy by) {
+    atomics_ = by;
+    // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates, which
+    // then take another way (accumulate.cc).
+    const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
+    if (wanted && thread_ == nullptr)
+        thread_ = std::make_unique<ucx::ProgressThread>(worker_);
+}
+
+/// The progress thread cannot get the worker, and this thread's calls of MPI do not try.
+Network::Silence::Silence(Network& network) : network_(network), worker_(network.worker_.locked()) {
+    network_.silent_ = true;
+}
+Network::Silence::~Silence() { network_.silent_ = false; }
+
+void Network::park() {
+    static constexpr timespec kMost{0, 500'000};
+    if (!the_one->worker_.arm())
+        return;
+    pollfd event{the_one->event_, POLLIN, 0};
+    ppoll(&event, 1, &kMost, nullptr);
+}
+
+bool Network::progress() { return !silent_ && worker_.progress(); }
+
+bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_size) {
+    if (the_one != nullptr)
+        return true;
+    ucx::PeerId self = 0;
+    if (getrandom(&self, sizeof self, 0) != sizeof self) {
+        std::snprintf(why, why_size, "no random number for the name of this process");
+        return false;
+    }
+    try {
+        the_one.reset(new Network(params, self));
+    } catch (const ucx::Error& error) {
+        std::snprintf(why, why_size, "%s", error.what());
+        return false;
+    }
+    report(2, "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
+           the_one->worker_.address().size(), the_one->worker_.key_bytes(),
+           the_one->worker_.most_message_bytes(),
+           the_one->has_thread() ? "a progress thread" : "no progress thread yet");
+    return true;
+}
+
+Network::Seat::Seat(Network& network) : network_(&network), number_(0) {
+    const std::lock_guard lock(network.windows_mutex_);
+    std::vector<bool>& taken = network.taken_;
+    while (number_ < taken.size() && taken[number_])
+        ++number_;
+    if (number_ == taken.size()) {
+        taken.push_back(false);
+        network.windows_.push_back(nullptr);
+    }
+    taken[number_] = true;
+}
+
+Network::Seat::Seat(Seat&& other) noexcept
+    : network_(std::exchange(other.network_, nullptr)), number_(other.number_) {}
+
+Network::Seat::~Seat() {
+    if (network_ == nullptr)
+        return;
+    const std::lock_guard lock(network_->windows_mutex_);
+    network_->windows_[number_] = nullptr;
+    network_->taken_[number_] = false;
+}
+
+void Network::Seat::give_to(Window& window) {
+    const std::lock_guard lock(network_->windows_mutex_);
+    network_->windows_[number_] = &window;
+}
+
+Window* Network::window(std::uint32_t number) const {
+    const std::lock_guard lock(windows_mutex_);
+    return number < windows_.size() ? windows_[number] : nullptr;
+}
+
+} // namespace rmalock::window
+
+extern "C" bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_size) {
+    return rmalock::window::Network::open(*params, why, why_size);
+}
+
+extern "C" bool rmalock_network_is_open(void) {
+    return rmalock::window::Network::get() != nullptr;
+}
+
+extern "C" int rmalock_network_progress(void) {
+    using rmalock::window::Network;
+    static std::atomic<bool> reported{false}; // a worker that has failed says so at every call
+    try {
+        return Network::get() != nullptr && Network::get()->progress() ? 1 : 0;
+    } catch (const std::exception& error) {
+        if (!reported.exchange(true))
+            rmalock::window::report(0, "%s", error.what());
+        return 0;
+    }
+}
+
+extern "C" void rmalock_network_close(void) { rmalock::window::Network::close(); }

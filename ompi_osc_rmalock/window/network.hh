@@ -1,0 +1,90 @@
+// What the process has of the network, for all its windows: the worker, the thread that serves others while
+// this process computes, and the windows that messages are for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "rmalock_api.h"
+#include "ucx_glue/progress_thread.hh"
+#include "ucx_glue/worker.hh"
+#include "window/plan.hh"
+
+namespace rmalock::window {
+
+class Window;
+
+/// Opened by the first window that needs it, closed at the end.
+class Network {
+  public:
+    /// The process's; null until it is open.
+    static Network* get() { return the_one.get(); }
+    /// Opens it, unless it is open. False: `why` says what UCX refused.
+    static bool open(const rmalock_params_t& params, char* why, std::size_t why_size);
+    /// Nobody may still send to this process.
+    static void close() { the_one.reset(); }
+
+    ucx::Worker& worker() { return worker_; }
+    ucx::PeerId self() const { return self_; }
+    /// Who does atomics on words of other nodes, as far as this process knows.
+    AtomicsBy atomics() const { return atomics_; }
+    /// What a probe has found; the progress thread starts if it is needed and wanted.
+    void settle(AtomicsBy by);
+    bool has_thread() const { return thread_ != nullptr; }
+
+    /// For a scope this process does nothing for others, though it may call MPI.
+    class Silence {
+      public:
+        explicit Silence(Network& network);
+        ~Silence();
+        Silence(const Silence&) = delete;
+        Silence& operator=(const Silence&) = delete;
+
+      private:
+        Network& network_;
+        std::unique_lock<std::mutex> worker_;
+    };
+    /// What Open MPI's progress calls.
+    bool progress();
+    /// Sleeps until something arrives, for a bounded time: Open MPI's progress has to be run as well.
+    static void park();
+
+    /// Who a message is for: a number that other processes put into their messages. Taken before the window
+    /// exists, since it takes part in the exchange that creates it.
+    class Seat {
+      public:
+        explicit Seat(Network& network);
+        Seat(Seat&& other) noexcept;
+        Seat& operator=(Seat&&) = delete;
+        ~Seat();
+        std::uint32_t number() const { return number_; }
+        void give_to(Window& window);
+
+      private:
+        Network* network_;
+        std::uint32_t number_;
+    };
+    /// With the worker locked, from a handler. Null: no such window.
+    Window* window(std::uint32_t number) const;
+
+  private:
+    Network(const rmalock_params_t& params, ucx::PeerId self);
+
+    static std::unique_ptr<Network> the_one;
+
+    const ucx::PeerId self_;
+    AtomicsBy atomics_ = AtomicsBy::unknown;
+    const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
+    std::atomic<bool> silent_{false};
+    mutable std::mutex windows_mutex_;
+    std::vector<Window*> windows_;  ///< by number; null: given back, or the window is not there yet
+    std::vector<bool> taken_;       ///< by number
+    ucx::Worker worker_;
+    const int event_;
+    std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
+};
+
+} // namespace rmalock::window

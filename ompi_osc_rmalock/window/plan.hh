@@ -1,0 +1,124 @@
+// Where everything lies in the memory that the processes of a window share on a node. Every process computes
+// the same from what all have contributed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fabric/hybrid.hh"
+#include "locks/registry.hh"
+#include "rmalock_api.h"
+#include "window/memory.hh"
+#include "window/segment.hh"
+
+namespace rmalock::window {
+
+/// Who does atomics on words of other nodes; unknown until somebody has tried (probe.cc).
+enum class AtomicsBy : std::uint8_t { unknown, cpu, nic };
+
+/// What a process contributes before the window exists.
+struct Share {
+    std::uint64_t address, size;
+    std::int32_t disp_unit, pid;
+    std::int32_t node;      ///< the lowest rank of the process's node
+    SegmentFile::Name file; ///< of the process that is the lowest of its node
+    // Across the network.
+    std::uint64_t peer;      ///< the process's name there
+    std::uint32_t seat;      ///< the window's number in this process
+    std::uint32_t key_bytes; ///< what a key takes
+    AtomicsBy atomics; ///< on words of other nodes, as far as the process knows or was told
+    bool noncontiguous;
+    locks::Site site;
+};
+
+/// How a rank is reached through the network. In the node's segment, filled in by the lowest rank of the
+/// node. The bytes of the two keys follow it.
+struct Reach {
+    std::uint64_t peer;
+    std::uint64_t state, memory; ///< in the address space of the rank
+    std::uint32_t seat;
+    std::uint16_t state_key, memory_key; ///< bytes
+};
+
+/// The order in a segment:
+///   parts (a line per rank) | places, reaches (windows on the network) | state of the node's ranks |
+///   memory of the node's first rank | of its second | …
+/// State: the words of fabric/layout.hh, and for DYNAMIC windows the table of regions.
+class Plan {
+  public:
+    static locks::Asked asked(const rmalock_params_t& params);
+    static Share share_of(const rmalock_spec_t& spec, const locks::Asked& asked);
+    Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares);
+
+    /// The lock of all.
+    const locks::Design& design() const { return design_; }
+    fabric::Domain domain() const { return domain_; }
+    /// The domain is not known to all, and they have to find out before the window can be used.
+    bool must_probe() const { return must_probe_; }
+    void set_domain(fabric::Domain domain) { domain_ = domain; }
+
+    Rank size() const { return static_cast<Rank>(shares_.size()); }
+    Rank hosts() const { return hosts_; }
+    /// Whether the window needs the network.
+    bool networked() const { return networked_; }
+    const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
+    bool on_node(Rank r) const { return share(r).node == share(rank_).node; }
+    bool first_of_node() const { return share(rank_).node == rank_; }
+
+    std::size_t bytes() const { return bytes_; }
+    std::size_t state_bytes() const { return stride_; }
+    /// The pages this process reserves: its own memory, and the node's first rank all before the memory.
+    /// Packed neighbours may share a page; both then reserve it.
+    Range mine() const;
+    /// Where in the segment this process's state and memory (of ALLOCATE and SHARED windows) are.
+    std::size_t my_state() const { return state_ + my_place_ * stride_; }
+    std::size_t my_memory() const { return offsets_[my_place_]; }
+    bool mapped() const { return mapped_; }
+
+    fabric::WordSpace words(std::byte* base) const {
+        return {base + state_, stride_, static_cast<Rank>(members_.size())};
+    }
+    fabric::Placement placement(std::byte* base) const;
+    /// DYNAMIC: where ranks publish what is attached: `offset` bytes into their state.
+    struct Regions {
+        Rank self;
+        std::byte* states; ///< of the node's ranks, `stride` bytes apart
+        std::size_t stride, offset;
+        const std::int32_t* places; ///< by rank: place on the node, or -1; null: rank = place
+    };
+    static constexpr std::size_t kRegionBytes = 128;
+    Regions regions(std::byte* base) const {
+        return {rank_, base + state_, stride_, regions_, placement(base).parts};
+    }
+    Reach* reach(std::byte* base, Rank r) const {
+        return reinterpret_cast<Reach*>(base + reaches_ + static_cast<std::size_t>(r) * reach_stride_);
+    }
+    std::size_t reach_stride() const { return reach_stride_; }
+
+    /// Fills in what everybody of the node reads: each rank its own part, the first rank those of other nodes.
+    void write_parts(std::byte* base) const;
+
+  private:
+    Part part_of(Rank r) const;
+    void find_members();
+    void settle_domain();
+    void lay_out(bool packed);
+    std::size_t place_of(Rank r) const;
+
+    Rank rank_;
+    std::vector<Share> shares_;
+    locks::Design design_;
+    std::vector<Rank> members_;        ///< of this node, ascending
+    std::vector<std::size_t> offsets_; ///< by place on the node: of the memory
+    std::size_t my_place_ = 0;
+    Rank hosts_ = 1;
+    fabric::Domain domain_ = fabric::Domain::cpu;
+    bool mapped_ = false, dynamic_ = false, networked_ = false,
+         must_probe_ = false;
+    std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
+                memory_ = 0, bytes_ = 0;
+};
+
+} // namespace rmalock::window

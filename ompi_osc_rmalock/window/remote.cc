@@ -1,0 +1,302 @@
+#include "window/remote.hh"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "window/host.hh"
+
+namespace rmalock::window {
+
+using fabric::Value;
+using fabric::Word;
+
+Remote::Remote(Network& network)
+    : network_(network), seat_(network), threads_(host().threads) {}
+
+int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
+                   std::size_t memory_bytes) {
+    state_base_ = state;
+    memory_base_ = memory;
+    try {
+        state_ = ucx::Registration(worker(), state, state_bytes);
+        memory_ = ucx::Registration(worker(), memory, memory_bytes);
+    } catch (const ucx::Error& error) {
+        report(0, "%s", error.what());
+        return EIO;
+    }
+    return 0;
+}
+
+void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter) {
+    reaches_ = reinterpret_cast<const std::byte*>(plan.reach(base, 0));
+    reach_stride_ = plan.reach_stride();
+    waiter_ = waiter;
+    waiter_.park = Network::park; // here answers of the network are waited for, never words of the node
+}
+
+void Remote::set_domain(fabric::Domain domain) {
+    by_swap_ = domain == fabric::Domain::cpu;
+    network_.settle(by_swap_ ? AtomicsBy::cpu : AtomicsBy::nic);
+}
+
+// ---- the exchange ------------------------------------------------------------------------------------
+
+/// What a rank tells first.
+struct Remote::Outcome {
+    std::uint64_t state, memory;
+    std::int32_t error;
+    std::uint16_t state_key, memory_key; ///< bytes
+    std::uint32_t address;               ///< bytes of the worker's address
+    bool needs_addresses;                ///< this rank meets a process for the first time
+};
+
+bool Remote::knows_all(const Plan& plan) {
+    for (Rank r = 0; r < plan.size(); ++r)
+        if (worker().find(plan.share(r).peer) == nullptr)
+            return false;
+    return true;
+}
+
+rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, std::byte* base,
+                                  int error, int* first) {
+    ucx::Bytes keys;
+    Outcome mine{};
+    mine.state = reinterpret_cast<std::uint64_t>(state_base_);
+    mine.memory = reinterpret_cast<std::uint64_t>(memory_base_);
+    mine.address = static_cast<std::uint32_t>(worker().address().size());
+    mine.needs_addresses = !knows_all(plan);
+    if (error == 0) {
+        keys = state_.key();
+        mine.state_key = static_cast<std::uint16_t>(keys.size());
+        const ucx::Bytes memory = memory_.key();
+        mine.memory_key = static_cast<std::uint16_t>(memory.size());
+        keys.insert(keys.end(), memory.begin(), memory.end());
+        if (sizeof(Reach) + keys.size() > plan.reach_stride())
+            error = EMSGSIZE;
+    }
+    mine.error = error;
+    std::vector<Outcome> outcomes(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, outcomes.data(), sizeof mine) != 0)
+        return RMALOCK_ERR_COMM;
+    const auto failed = std::find_if(outcomes.begin(), outcomes.end(),
+                                     [](const Outcome& outcome) { return outcome.error != 0; });
+    *first = failed == outcomes.end() ? 0 : failed->error;
+    if (*first != 0)
+        return RMALOCK_OK;
+    const rmalock_status_t status = exchange_keys(comm, plan, base, outcomes, keys);
+    return status == RMALOCK_OK ? exchange_addresses(comm, plan, outcomes) : status;
+}
+
+rmalock_status_t Remote::exchange_keys(const rmalock_comm_t& comm, const Plan& plan, std::byte* base,
+                                       const std::vector<Outcome>& outcomes, const ucx::Bytes& mine) {
+    std::size_t room = 1;
+    for (const Outcome& outcome : outcomes)
+        room = std::max<std::size_t>(room, outcome.state_key + outcome.memory_key);
+    ucx::Bytes padded = mine, all(room * outcomes.size());
+    padded.resize(room);
+    if (comm.allgather(comm.handle, padded.data(), all.data(), room) != 0)
+        return RMALOCK_ERR_COMM;
+    for (Rank r = 0; plan.first_of_node() && r < plan.size(); ++r) {
+        const Outcome& outcome = outcomes[static_cast<std::size_t>(r)];
+        Reach* const reach = plan.reach(base, r);
+        *reach = {.peer = plan.share(r).peer,
+                  .state = outcome.state,
+                  .memory = outcome.memory,
+                  .seat = plan.share(r).seat,
+                  .state_key = outcome.state_key,
+                  .memory_key = outcome.memory_key};
+        std::memcpy(reach + 1, all.data() + static_cast<std::size_t>(r) * room,
+                    static_cast<std::size_t>(outcome.state_key) + outcome.memory_key);
+    }
+    return RMALOCK_OK;
+}
+
+rmalock_status_t Remote::exchange_addresses(const rmalock_comm_t& comm, const Plan& plan,
+                                            const std::vector<Outcome>& outcomes) {
+    std::size_t room = 0;
+    bool needed = false;
+    for (const Outcome& outcome : outcomes) {
+        room = std::max<std::size_t>(room, outcome.address);
+        needed = needed || outcome.needs_addresses;
+    }
+    if (!needed)
+        return RMALOCK_OK;
+    ucx::Bytes padded = worker().address(), all(room * outcomes.size());
+    padded.resize(room);
+    if (comm.allgather(comm.handle, padded.data(), all.data(), room) != 0)
+        return RMALOCK_ERR_COMM;
+    for (Rank r = 0; r < plan.size(); ++r)
+        worker().introduce(plan.share(r).peer,
+                           std::span(all).subspan(static_cast<std::size_t>(r) * room,
+                                                  outcomes[static_cast<std::size_t>(r)].address));
+    return RMALOCK_OK;
+}
+
+Remote::Reachable& Remote::reachable(Rank target) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (threads_)
+        lock.lock();
+    Reachable& found = reached_[target];
+    if (found.peer != nullptr)
+        return found;
+    const Reach& reach = this->reach(target);
+    ucx::Peer* const peer = worker().find(reach.peer);
+    const std::span keys(reinterpret_cast<const std::byte*>(&reach + 1),
+                         static_cast<std::size_t>(reach.state_key) + reach.memory_key);
+    found.state_address = reach.state;
+    found.memory_address = reach.memory;
+    found.state = ucx::RemoteKey(worker(), *peer, keys.first(reach.state_key));
+    if (reach.memory_key != 0)
+        found.memory = ucx::RemoteKey(worker(), *peer, keys.subspan(reach.state_key));
+    found.peer = peer;
+    return found;
+}
+
+// ---- words ----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A verb does not fail (fabric/concept.hh): no lock algorithm could go on, or leave, half way.
+template <class Verb>
+auto or_end_the_job(Verb verb) {
+    try {
+        return verb();
+    } catch (const ucx::Error& error) {
+        report(0, "%s, in the middle of a lock or an epoch: the job ends", error.what());
+        std::abort();
+    }
+}
+
+} // namespace
+
+std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
+                            std::uint64_t desired) {
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().fetch(waiter_, *target.peer, what, address(target, word.slot), target.state,
+                              operand, desired);
+    });
+}
+
+Value Remote::get(Word word) {
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().read_word(waiter_, *target.peer, address(target, word.slot), target.state);
+    });
+}
+Value Remote::fetch_add(Word word, Value operand) { return fetch(word, ucx::Fetch::add, operand); }
+Value Remote::swap(Word word, Value desired) { return fetch(word, ucx::Fetch::swap, desired); }
+Value Remote::compare_swap(Word word, Value expected, Value desired) {
+    return fetch(word, ucx::Fetch::compare_swap, expected, desired);
+}
+
+void Remote::put(Word word, Value value) {
+    or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        worker().post_store(*target.peer, address(target, word.slot), target.state, value, by_swap_);
+    });
+}
+void Remote::add(Word word, Value operand) {
+    or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
+    });
+}
+
+void Remote::flush(Rank rank) {
+    or_end_the_job([&] { worker().flush(waiter_, peer(rank)); });
+}
+void Remote::flush_all() {
+    or_end_the_job([&] { worker().flush_all(waiter_); });
+}
+
+// ---- data -----------------------------------------------------------------------------------------------
+
+void Remote::move(Direction direction, Rank target, void* origin, std::size_t bytes,
+                  std::uint64_t offset, ucx::Completion* completion) {
+    Reachable& there = reachable(target);
+    const ucx::RemoteAddress address = there.memory_address + offset;
+    if (direction == Direction::put)
+        worker().put(*there.peer, origin, bytes, address, there.memory, completion);
+    else
+        worker().get(*there.peer, origin, bytes, address, there.memory, completion);
+}
+
+void Remote::flush_local(Rank target) {
+    Reachable& there = reachable(target);
+    worker().flush_local(waiter_, *there.peer);
+    worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
+}
+
+std::vector<Remote::Reachable*> Remote::recipients() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Reachable*> all;
+    for (auto& [rank, there] : reached_)
+        if (there.outbox.used())
+            all.push_back(&there);
+    return all;
+}
+
+void Remote::flush_local_all() {
+    worker().flush_local_all(waiter_);
+    for (Reachable* there : recipients())
+        worker().wait_for(waiter_, [&] { return there->outbox.results_done(); });
+}
+
+void Remote::complete(Rank target) {
+    Reachable& there = reachable(target);
+    const bool asked = there.outbox.ask(worker(), *there.peer);
+    worker().flush(waiter_, *there.peer);
+    if (asked)
+        worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
+}
+
+void Remote::complete_all() {
+    const std::vector<Reachable*> asked = recipients();
+    for (Reachable* there : asked)
+        there->outbox.ask(worker(), *there->peer);
+    worker().flush_all(waiter_);
+    for (Reachable* there : asked)
+        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+}
+
+void Remote::wait_for(const ucx::Completion& completion) {
+    worker().wait_for(waiter_, [&] { return completion.done(); });
+}
+
+void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
+                  std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
+    Reachable& there = reachable(target);
+    header.seat = reach(target).seat;
+    there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion);
+}
+
+void Remote::move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
+                         ucx::RemoteAddress address, const ucx::RemoteKey& key,
+                         ucx::Completion* completion) {
+    if (direction == Direction::put)
+        worker().put(peer(target), origin, bytes, address, key, completion);
+    else
+        worker().get(peer(target), origin, bytes, address, key, completion);
+}
+
+ucx::RemoteKey Remote::unpack(Rank target, std::span<const std::byte> key) {
+    return {worker(), peer(target), key};
+}
+
+void Remote::read_state(Rank target, std::size_t offset, void* into, std::size_t bytes) {
+    Reachable& there = reachable(target);
+    read(target, there.state_address + offset, there.state, into, bytes);
+}
+
+void Remote::read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
+                  std::size_t bytes) {
+    ucx::Completion completion;
+    worker().get(peer(target), into, bytes, address, key, &completion);
+    wait_for(completion);
+}
+
+} // namespace rmalock::window

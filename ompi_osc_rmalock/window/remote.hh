@@ -1,0 +1,130 @@
+// How a window reaches the ranks of other nodes: their words, their memory, and messages to them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/remote.hh"
+#include "ucx_glue/worker.hh"
+#include "window/messages.hh"
+#include "window/network.hh"
+#include "window/plan.hh"
+
+namespace rmalock::window {
+
+/// The network's half of a window. Any thread may call; operations may throw ucx::Error.
+class Remote final : public fabric::RemoteWords {
+  public:
+    explicit Remote(Network& network);
+
+    /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
+    int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);
+
+    /// Collective: tells all ranks how to reach this one, and writes into the node's segment how to reach all
+    /// (on the node's first rank). `error`, 0 or an errno, is this rank's; *first becomes the first one of all
+    /// ranks.
+    rmalock_status_t exchange(const rmalock_comm_t& comm, const Plan& plan, std::byte* base, int error,
+                              int* first);
+
+    /// From here on ranks can be reached.
+    void open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter);
+    /// Once the domain is known.
+    void set_domain(fabric::Domain domain);
+
+    /// Collective: finds out the domain (probe.cc). After open().
+    rmalock_status_t probe(const rmalock_comm_t& comm, Plan& plan);
+
+    // ---- words --------------------------------------------------------------------------------------
+    fabric::Value get(fabric::Word word) override;
+    fabric::Value fetch_add(fabric::Word word, fabric::Value operand) override;
+    fabric::Value swap(fabric::Word word, fabric::Value desired) override;
+    fabric::Value compare_swap(fabric::Word word, fabric::Value expected,
+                               fabric::Value desired) override;
+    void put(fabric::Word word, fabric::Value value) override;
+    void add(fabric::Word word, fabric::Value operand) override;
+    void flush(Rank rank) override;
+    void flush_all() override;
+
+    // ---- data ---------------------------------------------------------------------------------------
+    /// `bytes` between `origin` and `offset` bytes into the memory of `target`; complete after a flush.
+    void move(Direction direction, Rank target, void* origin, std::size_t bytes, std::uint64_t offset,
+              ucx::Completion* completion);
+    /// Complete at this side, results of messages included.
+    void flush_local(Rank target);
+    void flush_local_all();
+    /// Complete at the target as well. (flush() is for words and moves only.)
+    void complete(Rank target);
+    void complete_all();
+
+    void wait_for(const ucx::Completion& completion);
+
+    /// A message to the target's window; see Outbox.
+    void send(Rank target, MessageHeader header, std::span<const std::byte> data, std::byte* result,
+              std::size_t result_bytes, ucx::Completion* completion);
+
+    ucx::Worker& worker() { return network_.worker(); }
+    Network::Seat& my_seat() { return seat_; }
+
+    /// A region of a DYNAMIC window's target, reached by a key of its own.
+    void move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
+                     ucx::RemoteAddress address, const ucx::RemoteKey& key,
+                     ucx::Completion* completion);
+    ucx::RemoteKey unpack(Rank target, std::span<const std::byte> key);
+    /// Reads `bytes` at `offset` of the target's state; waits for them.
+    void read_state(Rank target, std::size_t offset, void* into, std::size_t bytes);
+    void read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
+              std::size_t bytes);
+
+  private:
+    /// A rank that was reached before.
+    struct Reachable {
+        ucx::Peer* peer = nullptr;
+        ucx::RemoteKey state, memory;
+        ucx::RemoteAddress state_address = 0, memory_address = 0;
+        Outbox outbox;
+    };
+    struct Outcome;
+
+    const Reach& reach(Rank target) const {
+        return *reinterpret_cast<const Reach*>(reaches_ +
+                                               static_cast<std::size_t>(target) * reach_stride_);
+    }
+    Reachable& reachable(Rank target);
+    ucx::RemoteAddress address(const Reachable& target, fabric::Slot slot) const {
+        return target.state_address + slot * sizeof(fabric::Value);
+    }
+    std::uint64_t fetch(fabric::Word word, ucx::Fetch what, std::uint64_t operand,
+                        std::uint64_t desired = 0);
+    rmalock_status_t exchange_keys(const rmalock_comm_t& comm, const Plan& plan, std::byte* base,
+                                   const std::vector<Outcome>& outcomes, const ucx::Bytes& mine);
+    rmalock_status_t exchange_addresses(const rmalock_comm_t& comm, const Plan& plan,
+                                        const std::vector<Outcome>& outcomes);
+    bool knows_all(const Plan& plan);
+    bool atomic_completes(Rank target, std::chrono::milliseconds patience);
+
+    ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
+    /// Those that a message was sent to.
+    std::vector<Reachable*> recipients();
+
+    Network& network_;
+    Network::Seat seat_;
+    fabric::Waiter waiter_;
+    const bool threads_;
+    bool by_swap_ = true;
+    std::byte* state_base_ = nullptr;
+    void* memory_base_ = nullptr;
+    ucx::Registration state_, memory_;
+    const std::byte* reaches_ = nullptr;
+    std::size_t reach_stride_ = 0;
+
+    std::mutex mutex_; ///< of the map; what is in it stays where it is
+    std::unordered_map<Rank, Reachable> reached_;
+};
+
+} // namespace rmalock::window

@@ -1,0 +1,234 @@
+// The thread that serves while the application computes: these processes sleep instead.
+#include "ucx_glue/progress_thread.hh"
+
+#include <dirent.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "processes.hh"
+
+namespace rmalock::ucx::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+class Thread : public testing::TestWithParam<Transport> {};
+INSTANTIATE_TEST_SUITE_P(Over, Thread, testing::Values(kTcp, kShared, kAny),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+/// The threads of this process by the system's numbers, with their names.
+std::map<pid_t, std::string> all_threads() {
+    std::map<pid_t, std::string> threads;
+    DIR* tasks = opendir("/proc/self/task");
+    while (const dirent* task = readdir(tasks))
+        if (task->d_name[0] != '.')
+            std::ifstream(std::string("/proc/self/task/") + task->d_name + "/comm") >>
+                threads[static_cast<pid_t>(std::atoi(task->d_name))];
+    closedir(tasks);
+    return threads;
+}
+
+/// The progress thread.
+pid_t thread_id() {
+    for (const auto& [id, name] : all_threads())
+        if (name == "rmalock")
+            return id;
+    return 0;
+}
+
+/// A line of the system's status of a thread.
+std::string status_of(pid_t thread, const std::string& field) {
+    std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+    std::string line;
+    while (std::getline(status, line))
+        if (line.starts_with(field + ":"))
+            return line.substr(line.find_first_not_of(" \t", field.size() + 1));
+    return "";
+}
+
+std::atomic<int> replies{0};
+
+Worker* the_worker = nullptr;
+
+/// Asked with data, answers without.
+void answer(PeerId from, std::span<const std::byte>, std::span<const std::byte> data) {
+    if (data.empty())
+        ++replies;
+    else
+        the_worker->send_locked(*the_worker->find(from), {}, {});
+}
+
+/// Every verb once.
+void use(Site& site, int target) {
+    Worker& worker = site.worker;
+    std::vector<std::uint64_t> block(512, 7), back(512);
+    worker.fetch(site.waiter, site.peer(target), Fetch::add, site.address(target, 0),
+                 site.key(target), 1);
+    worker.post_add(site.peer(target), site.address(target, 1), site.key(target), 1);
+    worker.post_store(site.peer(target), site.address(target, 2), site.key(target), 1, true);
+    worker.put(site.peer(target), block.data(), 4096, site.address(target, 512), site.key(target));
+    worker.flush(site.waiter, site.peer(target));
+    Completion got;
+    worker.get(site.peer(target), back.data(), 4096, site.address(target, 512), site.key(target),
+               &got);
+    worker.wait_for(site.waiter, [&] { return got.done(); });
+    EXPECT_EQ(back, block);
+    const int before = replies;
+    worker.send(site.peer(target), {}, std::as_bytes(std::span(block).first(1)));
+    worker.wait_for(site.waiter, [&] { return replies != before; });
+}
+
+void run_answering(int size, const Transport& transport, const std::function<void(Site&)>& body) {
+    run_world(size, transport, [&](World& world) {
+        Worker::Options options = default_options(world);
+        options.handler = answer;
+        Site site(world, options, 1024);
+        the_worker = &site.worker;
+        body(site);
+        site.fence();
+    });
+}
+
+TEST_P(Thread, ServesWhileTheTargetSleeps) {
+    constexpr auto kSleep = 1500ms;
+    run_answering(2, GetParam(), [=](Site& site) {
+        if (site.rank == 1) {
+            ProgressThread thread(site.worker);
+            site.fence_asleep();
+            std::this_thread::sleep_for(kSleep);
+            site.fence_asleep();
+            EXPECT_GT(thread.rounds(), 0u);
+            EXPECT_EQ(site.memory[0], 10u);
+            EXPECT_EQ(site.memory[1], 10u);
+        } else {
+            site.fence_asleep();
+            const auto start = Clock::now();
+            for (int n = 0; n < 10; ++n)
+                use(site, 1);
+            EXPECT_LT(Clock::now() - start, kSleep / 2);
+            site.fence_asleep();
+        }
+    });
+}
+
+TEST_P(Thread, BothSidesMaySleepBetweenTheirOperations) {
+    run_answering(3, GetParam(), [](Site& site) {
+        ProgressThread thread(site.worker);
+        for (int round = 0; round < 20; ++round) {
+            site.fence_asleep();
+            if (round % 3 == site.rank)
+                use(site, (site.rank + 1) % 3);
+        }
+        site.fence_asleep();
+    });
+}
+
+TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
+    run(2, GetParam(), [](Site& site) {
+        constexpr std::uint64_t kFetches = 2000;
+        ProgressThread thread(site.worker);
+        site.fence_asleep();
+        if (site.rank == 0) {
+            for (std::uint64_t n = 0; n < kFetches; ++n)
+                site.worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0),
+                                  site.key(1), 1);
+        } else {
+            // It may be in the middle of a turn when the wait begins, but not begin another.
+            const std::atomic_ref word(site.memory[0]);
+            std::optional<std::uint64_t> before;
+            site.worker.wait_for(site.waiter, [&] {
+                if (!before)
+                    before = thread.rounds();
+                return word.load() == kFetches;
+            });
+            EXPECT_LE(thread.rounds() - *before, 1u);
+        }
+        site.fence_asleep();
+    });
+}
+
+TEST_P(Thread, LetsTheMainThreadInWhileItServesAFlood) {
+    run_answering(3, GetParam(), [](Site& site) {
+        ProgressThread thread(site.worker);
+        site.fence_asleep();
+        const std::atomic_ref end(site.memory[3]);
+        if (site.rank != 0) {
+            while (end.load() == 0)
+                site.worker.send(site.peer(0), {}, {}); // which counts it
+        } else {
+            for (int n = 0; n < 20; ++n)
+                use(site, 0);
+            for (int target = 1; target < site.size; ++target)
+                site.worker.fetch(site.waiter, site.peer(target), Fetch::add,
+                                  site.address(target, 3), site.key(target), 1);
+        }
+        site.fence_asleep();
+    });
+}
+
+TEST_P(Thread, NeverWakesWhileNothingHappens) {
+    run_answering(2, GetParam(), [](Site& site) {
+        ProgressThread thread(site.worker);
+        site.fence_asleep();
+        if (site.rank == 0)
+            use(site, 1);
+        site.fence_asleep();
+        // It is asleep once a whole while has passed without a switch.
+        const auto switches = [] { return status_of(thread_id(), "voluntary_ctxt_switches"); };
+        const auto deadline = Clock::now() + 20s;
+        std::string before = switches();
+        for (;;) {
+            std::this_thread::sleep_for(300ms);
+            const std::string now = switches();
+            if (now == before || Clock::now() > deadline) {
+                EXPECT_EQ(now, before);
+                break;
+            }
+            before = now;
+        }
+        site.fence_asleep();
+        if (site.rank == 1)
+            use(site, 0); // and wakes for this
+        site.fence_asleep();
+    });
+}
+
+TEST_P(Thread, TakesNoSignalsAndAnotherCore) {
+    run(1, GetParam(), [](Site& site) {
+        cpu_set_t before, after;
+        ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+        ProgressThread thread(site.worker);
+        for (const auto& [id, name] : all_threads())
+            if (id != getpid()) {
+                const std::uint64_t blocked = std::stoull(status_of(id, "SigBlk"), nullptr, 16);
+                EXPECT_EQ(blocked & 0x7fffffff, 0x7ffbfeffu) << name << ": all but KILL and STOP";
+            }
+        EXPECT_EQ(sched_getaffinity(thread_id(), sizeof after, &after), 0);
+        const int cores = CPU_COUNT(&before);
+        EXPECT_EQ(CPU_COUNT(&after), cores > 1 ? cores - 1 : 1);
+        ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+        EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "of the main thread";
+    });
+}
+
+TEST_P(Thread, EndsWhenItIsToldTo) {
+    run(2, GetParam(), [](Site& site) {
+        for (int n = 0; n < 100; ++n) {
+            ProgressThread thread(site.worker);
+            site.worker.fetch(site.waiter, site.peer(1 - site.rank), Fetch::add,
+                              site.address(1 - site.rank, 0), site.key(1 - site.rank), 1);
+        }
+        site.fence();
+        EXPECT_EQ(site.memory[0], 100u);
+    });
+}
+
+} // namespace
+} // namespace rmalock::ucx::test

@@ -1,0 +1,180 @@
+// What every verb does, over each kind of transport.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "processes.hh"
+
+namespace rmalock::ucx::test {
+namespace {
+
+class Verbs : public testing::TestWithParam<Transport> {};
+INSTANTIATE_TEST_SUITE_P(Over, Verbs, testing::Values(kTcp, kShared, kAny),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+TEST_P(Verbs, FetchesReturnWhatWasThere) {
+    run(2, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            const auto fetch = [&](Fetch what, std::uint64_t operand, std::uint64_t desired = 0) {
+                return site.worker.fetch(site.waiter, site.peer(1), what, site.address(1, 3),
+                                         site.key(1), operand, desired);
+            };
+            EXPECT_EQ(fetch(Fetch::add, 5), 0u);
+            EXPECT_EQ(fetch(Fetch::add, ~0ull), 5u); // minus one
+            EXPECT_EQ(fetch(Fetch::swap, 1ull << 63), 4u);
+            EXPECT_EQ(fetch(Fetch::compare_swap, 7, 8), 1ull << 63);
+            EXPECT_EQ(fetch(Fetch::compare_swap, 1ull << 63, 8), 1ull << 63);
+            EXPECT_EQ(
+                site.worker.read_word(site.waiter, site.peer(1), site.address(1, 3), site.key(1)),
+                8u);
+            const Counters counters = site.worker.counters();
+            EXPECT_EQ(counters.fetches, 5u);
+            EXPECT_EQ(counters.reads, 1u);
+            EXPECT_EQ(counters.posts + counters.puts + counters.gets + counters.flushes, 0u);
+        }
+        site.fence();
+        if (site.rank == 1) {
+            EXPECT_EQ(site.memory[3], 8u);
+            EXPECT_EQ(site.memory[2] + site.memory[4], 0u);
+        }
+    });
+}
+
+TEST_P(Verbs, PostedWordsArriveByTheFlush) {
+    run(2, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            for (std::uint64_t n = 1; n <= 100; ++n)
+                site.worker.post_add(site.peer(1), site.address(1, 0), site.key(1), n);
+            site.worker.post_store(site.peer(1), site.address(1, 1), site.key(1), 11, true);
+            site.worker.post_store(site.peer(1), site.address(1, 2), site.key(1), 12, false);
+            site.worker.flush(site.waiter, site.peer(1));
+            site.worker.flush(site.waiter, site.peer(1));
+            site.worker.flush_all(site.waiter);
+            EXPECT_EQ(site.worker.counters().posts, 102u);
+            EXPECT_EQ(site.worker.counters().flushes, 1u) << "the others had nothing to wait for";
+        }
+        site.fence();
+        if (site.rank == 1) {
+            EXPECT_EQ(site.memory[0], 5050u);
+            EXPECT_EQ(site.memory[1], 11u);
+            EXPECT_EQ(site.memory[2], 12u);
+        }
+    });
+}
+
+TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
+    constexpr std::size_t kWords = 100'000;
+    run(
+        2, GetParam(),
+        [](Site& site) {
+            std::vector<std::uint64_t> mine(kWords), back(kWords);
+            std::iota(mine.begin(), mine.end(), 1u);
+            if (site.rank == 0) {
+                Completion put, get;
+                site.worker.put(site.peer(1), mine.data(), kWords * 8, site.address(1, 0),
+                                site.key(1), &put);
+                site.worker.flush(site.waiter, site.peer(1));
+                EXPECT_TRUE(put.done());
+                site.worker.get(site.peer(1), back.data(), kWords * 8, site.address(1, 0),
+                                site.key(1), &get);
+                site.worker.wait_for(site.waiter, [&] { return get.done(); });
+                EXPECT_EQ(back, mine);
+                site.worker.flush_local(site.waiter, site.peer(1));
+                site.worker.put(site.peer(1), nullptr, 0, 0, RemoteKey(), &put);
+                EXPECT_TRUE(put.done()) << "nothing to do";
+            }
+            site.fence();
+            if (site.rank == 1) {
+                EXPECT_EQ(site.memory, mine);
+            }
+        },
+        kWords);
+}
+
+TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
+    run(1, GetParam(), [](Site& site) {
+        std::uint64_t word = 0;
+        const auto refused = [&](const char* what, const auto& call) {
+            try {
+                call();
+                ADD_FAILURE() << what << " went out";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.what(), std::string("UCX: ") + what + ": Address not valid");
+            }
+        };
+        Peer& peer = site.peer(0);
+        refused("put", [&] { site.worker.put(peer, &word, 8, 0, RemoteKey()); });
+        refused("get", [&] { site.worker.get(peer, &word, 8, 0, RemoteKey()); });
+        refused("add to a word", [&] { site.worker.post_add(peer, 0, RemoteKey(), 1); });
+        refused("store a word", [&] { site.worker.post_store(peer, 0, RemoteKey(), 1, true); });
+        refused("fetch a word",
+                [&] { site.worker.fetch(site.waiter, peer, Fetch::add, 0, RemoteKey(), 1); });
+        refused("read a word", [&] { site.worker.read_word(site.waiter, peer, 0, RemoteKey()); });
+        site.worker.flush_all(site.waiter);
+        site.worker.flush_local(site.waiter, peer);
+    });
+}
+
+TEST_P(Verbs, EmptyMemoryHasAnEmptyKey) {
+    run(1, GetParam(), [](Site& site) {
+        const Registration nothing(site.worker, nullptr, 0);
+        EXPECT_TRUE(nothing.key().empty());
+        EXPECT_FALSE(RemoteKey(site.worker, site.peer(0), nothing.key()));
+        RemoteKey key(site.worker, site.peer(0), site.registration.key());
+        EXPECT_TRUE(key);
+        const RemoteKey moved(std::move(key));
+        EXPECT_TRUE(moved);
+        EXPECT_FALSE(key);
+        EXPECT_GT(site.worker.key_bytes(), 0u);
+        EXPECT_EQ(site.worker.find(peer_id(0)), &site.peer(0));
+        EXPECT_EQ(site.worker.find(peer_id(1)), nullptr);
+        EXPECT_EQ(&site.worker.introduce(peer_id(0), {}), &site.peer(0)) << "known already";
+    });
+}
+
+/// Memory that UCX makes, or that processes share otherwise, has other keys than the heap.
+TEST_P(Verbs, SharedMappingsAreReachedAsWell) {
+    run_world(2, GetParam(), [](World& world) {
+        Site site(world, default_options(world), 64);
+        constexpr std::size_t kBytes = 4096;
+        void* const base =
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(base, MAP_FAILED);
+        {
+            const Registration shared(site.worker, base, kBytes);
+            const auto keys = world.gather(shared.key());
+            const auto at = reinterpret_cast<RemoteAddress>(base);
+            Bytes packed(sizeof at);
+            std::memcpy(packed.data(), &at, sizeof at);
+            const auto other = static_cast<std::size_t>(1 - site.rank);
+            RemoteAddress there = 0;
+            std::memcpy(&there, world.gather(packed)[other].data(), sizeof there);
+            Peer& peer = site.peer(1 - site.rank);
+            const RemoteKey key(site.worker, peer, keys[other]);
+            EXPECT_EQ(site.worker.fetch(site.waiter, peer, Fetch::add, there, key, 4), 0u);
+            EXPECT_EQ(site.worker.read_word(site.waiter, peer, there, key), 4u);
+            site.fence();
+            EXPECT_EQ(*static_cast<std::uint64_t*>(base), 4u);
+        }
+        munmap(base, kBytes);
+        site.fence();
+    });
+}
+
+TEST_P(Verbs, OneselfIsAPeer) {
+    run(1, GetParam(), [](Site& site) {
+        EXPECT_EQ(site.worker.fetch(site.waiter, site.peer(0), Fetch::add, site.address(0, 0),
+                                    site.key(0), 3),
+                  0u);
+        const std::uint64_t value = 17;
+        site.worker.put(site.peer(0), &value, sizeof value, site.address(0, 1), site.key(0));
+        site.worker.flush_all(site.waiter);
+        EXPECT_EQ(site.memory[0], 3u);
+        EXPECT_EQ(site.memory[1], 17u);
+    });
+}
+
+} // namespace
+} // namespace rmalock::ucx::test

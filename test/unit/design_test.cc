@@ -1,0 +1,153 @@
+// What the processes of a window agree on, and the locks that come of it.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "harness/world.hh"
+#include "locks/registry.hh"
+
+namespace rmalock::locks {
+namespace {
+
+constexpr const char* kAll[] = {"direct_passive", "pfx",        "rma_rw",  "rma_mcs",
+                                "d_mcs",          "fompi_spin", "fompi_rw"};
+
+Design alike(std::size_t ranks, const Wishes& wishes) {
+    return design(asked(wishes), std::vector<Site>(ranks));
+}
+
+/// A window's lock as each of its processes has it.
+struct Party {
+    explicit Party(const Wishes& wishes, Rank ranks = 4)
+        : made(alike(static_cast<std::size_t>(ranks), wishes)),
+          world(ranks, fabric::WindowSlots::count(ranks, made.slots)) {
+        for (Rank r = 0; r < ranks; ++r) {
+            fabrics.push_back(std::make_unique<WindowFabric>(world.fabric(r)));
+            lock.push_back(make(made, *fabrics.back()));
+        }
+    }
+    Design made;
+    test::World world;
+    std::vector<std::unique_ptr<WindowFabric>> fabrics;
+    std::vector<std::unique_ptr<WindowLock>> lock;
+};
+
+TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
+    std::vector<Site> sites(3);
+    sites[1].oversubscribed = true;
+    const Design made = design(asked({.lock = "rma_rw", .t_l = "3,5", .t_r = 7}), sites);
+    EXPECT_STREQ(made.choice.name, "rma_rw");
+    EXPECT_EQ(made.thresholds.t_r, 7U);
+    EXPECT_EQ(made.thresholds.of_level(2, 1), 3U);
+    EXPECT_EQ(made.thresholds.of_level(3, 1), 5U);
+    EXPECT_EQ(made.thresholds.of_level(4, 1), 5U);
+    EXPECT_TRUE(made.oversubscribed);
+}
+
+TEST(Design, AutomaticChoosesByNodesAndCores) {
+    const auto chosen = [](std::initializer_list<std::int32_t> nodes, bool oversubscribed) {
+        std::vector<Site> sites;
+        for (const std::int32_t node : nodes)
+            sites.push_back({.place = {.node = node}, .oversubscribed = oversubscribed});
+        return std::string(design(asked({.topology = "node:1"}), sites).choice.name);
+    };
+    EXPECT_EQ(chosen({3}, false), "direct_passive");
+    EXPECT_EQ(chosen({3, 3}, false), "pfx");
+    EXPECT_EQ(chosen({3, 3}, true), "pfx");
+    EXPECT_EQ(chosen({3, 4}, false), "pfx");
+    EXPECT_EQ(chosen({3, 4}, true), "direct_passive");
+}
+
+TEST(Design, MemoryIsWhatTheLockNeeds) {
+    const auto slots = [](const char* lock, const char* topology, std::int32_t t_dc) {
+        return alike(6, {.lock = lock, .topology = topology, .t_dc = t_dc}).slots;
+    };
+    constexpr Slot kLine = fabric::kWordsPerLine;
+    EXPECT_EQ(slots("direct_passive", "node:2", 0).nodes, 0U);
+    EXPECT_EQ(slots("d_mcs", "node:2", 0).nodes, 6U);
+    EXPECT_EQ(slots("d_mcs", "node:2", 0).elements, 0U);
+    // Elements of two: each of the two keeps the records of three targets.
+    EXPECT_EQ(slots("rma_mcs", "node:2", 0).elements, 3 * kLine);
+    EXPECT_EQ(slots("rma_mcs", "flat", 0).elements, 0U);
+    // Elements of two in elements of four, and one of two: a record for two of the six, or for
+    // three.
+    EXPECT_EQ(slots("rma_mcs", "node:2,rack:2", 0).elements, (3 + 3) * kLine);
+    // Two lines for each counter: of one process, six of them; of a node, three; of all, one.
+    EXPECT_EQ(slots("rma_rw", "flat", 1).elements, 6 * 2 * kLine);
+    EXPECT_EQ(slots("rma_rw", "node:2", 0).elements, (3 + 3 * 2) * kLine);
+    EXPECT_EQ(slots("rma_rw", "flat", 0).elements, 1 * 2 * kLine);
+}
+
+TEST(Design, SaysWhatTheTreeIs) {
+    const Design made = alike(4, {.lock = "rma_rw", .topology = "node:2"});
+    EXPECT_EQ(summary(made), ", tree of 2 nodes of 2 ranks, 2 counters");
+    const std::vector<std::string> lines = describe(made);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0], "level 2, node: {0 1} {2 3}");
+    EXPECT_EQ(lines[1], "lines of 64 bytes at each rank: 1 home record, 4 queue nodes, 6 for "
+                        "elements and counters");
+    EXPECT_EQ(summary(alike(4, {.lock = "pfx"})), "");
+}
+
+TEST(Design, ThereIsALockOfEveryName) {
+    for (const char* name : kAll)
+        for (const char* topology : {"flat", "node:2", "numa:2,node:3,rack:2"}) {
+            Party party({.lock = name, .topology = topology}, 5);
+            EXPECT_STREQ(party.made.choice.name, name);
+            // Everybody locks everything in turn, in every mode: words of one lie in no other's
+            // way.
+            for (const auto& lock : party.lock) {
+                std::vector<Hold> holds;
+                for (const bool exclusive : {true, false}) {
+                    for (Rank target = 0; target < 5; ++target)
+                        holds.push_back(lock->acquire(target, exclusive, target != 0));
+                    for (Rank target = 0; target < 5; ++target)
+                        lock->release(target, exclusive, holds[static_cast<std::size_t>(target)]);
+                    holds.clear();
+                }
+                lock->acquire_all(false);
+                lock->release_all();
+            }
+        }
+}
+
+TEST(Design, EveryLockKnowsWhetherItIsTaken) {
+    for (const char* name : kAll) {
+        Party party({.lock = name, .topology = "node:2"});
+        WindowLock &mine = *party.lock[0], &other = *party.lock[3];
+        const bool shares = name != std::string("d_mcs") && name != std::string("rma_mcs") &&
+                            name != std::string("fompi_spin");
+        for (const Rank target : {0, 3}) {
+            EXPECT_FALSE(other.is_taken(target, true)) << name;
+            Hold hold = mine.acquire(target, true, false);
+            EXPECT_TRUE(other.is_taken(target, true)) << name;
+            EXPECT_EQ(other.is_taken(target, false), shares) << name;
+            mine.release(target, true, hold);
+            EXPECT_FALSE(other.is_taken(target, true)) << name;
+            hold = mine.acquire(target, false, false);
+            EXPECT_TRUE(other.is_taken(target, true)) << name;
+            EXPECT_FALSE(other.is_taken(target, false)) << name;
+            mine.release(target, false, hold);
+            EXPECT_FALSE(other.is_taken(target, true)) << name;
+            EXPECT_FALSE(other.is_taken(target, false)) << name;
+        }
+    }
+}
+
+TEST(Design, LockAllIsSharedUnderEveryLock) {
+    for (const char* name : kAll) {
+        Party party({.lock = name, .topology = "node:2"});
+        // Beside a shared holder, and beside another lock_all: nobody may wait here.
+        const Hold hold = party.lock[1]->acquire(2, false, false);
+        party.lock[0]->acquire_all(false);
+        party.lock[2]->acquire_all(false);
+        party.lock[2]->release_all();
+        party.lock[0]->release_all();
+        party.lock[1]->release(2, false, hold);
+    }
+}
+
+} // namespace
+} // namespace rmalock::locks

@@ -1,0 +1,44 @@
+// The functions that UCX calls: all run inside ucp_worker_progress or a post, with the worker
+// locked, below C code that no exception may cross.
+#pragma once
+
+#include "ucx_glue/status.hh"
+#include "ucx_glue/worker.hh"
+
+namespace rmalock::ucx {
+
+constexpr unsigned kMessageId = 17;
+/// With our prefix and UCX's own headers it stays within the 8 KiB fragments of UCX's TCP and
+/// shared memory.
+constexpr std::size_t kMostMessageBytes = 7936;
+
+struct Callbacks {
+    /// A put, get or posted word is complete at this side.
+    static void posted(void* request, ucs_status_t status, void* operation);
+    /// A fetch has its reply.
+    static void fetched(void* request, ucs_status_t status, void* operation);
+    /// A flush is complete at the peer.
+    static void flushed(void* request, ucs_status_t status, void* operation);
+    /// A message has left, or UCX has a copy.
+    static void sent(void* request, ucs_status_t status, void* message);
+    /// A message has come in.
+    static ucs_status_t received(void* worker, const void* header, std::size_t header_bytes,
+                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
+
+    // The same for what UCX completed at once, without a callback.
+    static void finish_posted(Operation& operation);
+    static void finish_fetch(Operation& operation);
+    static void finish_flush(Operation& operation);
+    static void finish_message(Message& message);
+};
+
+/// The attributes of an operation that tells `callback` about its end.
+inline ucp_request_param_t told_to(ucp_send_nbx_callback_t callback, void* object) {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send = callback;
+    param.user_data = object;
+    return param;
+}
+
+} // namespace rmalock::ucx

@@ -1,0 +1,166 @@
+// Puts, gets and posted words: issued at once while there is room, queued beyond.
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "ucx_glue/callbacks.hh"
+
+namespace rmalock::ucx {
+
+namespace {
+
+/// Requests that a peer may have under way whatever the others have.
+constexpr std::size_t kAlways = 8;
+/// Requests issued to a peer before it is the next one's turn.
+constexpr std::size_t kChunk = 64;
+
+const char* tried(Request::Kind kind) {
+    switch (kind) {
+    case Request::Kind::put:
+        return "put";
+    case Request::Kind::get:
+        return "get";
+    case Request::Kind::add:
+        return "add to a word";
+    case Request::Kind::store:
+    case Request::Kind::swap:
+        return "store a word";
+    }
+    return "";
+}
+
+/// Gives the request to UCX. A word's operand and reply are the operation's, so that they stay.
+ucs_status_ptr_t give(ucp_ep* to, const Request& request, Operation& operation) {
+    ucp_request_param_t param = told_to(Callbacks::posted, &operation);
+    const std::size_t bytes = request.bytes_or_operand;
+    operation.operand = request.bytes_or_operand;
+    switch (request.kind) {
+    case Request::Kind::put:
+        return ucp_put_nbx(to, request.origin, bytes, request.address, request.key, &param);
+    case Request::Kind::get:
+        return ucp_get_nbx(to, request.origin, bytes, request.address, request.key, &param);
+    case Request::Kind::store:
+        return ucp_put_nbx(to, &operation.operand, sizeof operation.operand, request.address,
+                           request.key, &param);
+    case Request::Kind::add:
+    case Request::Kind::swap:
+        break;
+    }
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = ucp_dt_make_contig(sizeof operation.operand);
+    if (request.kind == Request::Kind::add)
+        return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, &operation.operand, 1, request.address,
+                                 request.key, &param);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    param.reply_buffer = &operation.reply;
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_SWAP, &operation.operand, 1, request.address,
+                             request.key, &param);
+}
+
+} // namespace
+
+/// The counts before the completion: who sees the completion may look at the counts.
+void Callbacks::finish_posted(Operation& operation) {
+    operation.peer->completed_.fetch_add(1, std::memory_order_release);
+    if (operation.completion != nullptr)
+        operation.completion->complete();
+    --operation.worker->in_flight_;
+    operation.worker->operations_.give_back(operation);
+}
+
+void Callbacks::posted(void* request, ucs_status_t status, void* operation) {
+    auto& posted = *static_cast<Operation*>(operation);
+    if (status == UCS_OK)
+        finish_posted(posted);
+    else
+        posted.worker->take_failure(describe("complete a put, a get or a posted word", status));
+    ucp_request_free(request);
+}
+
+void Worker::put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddress address,
+                 const RemoteKey& key, Completion* completion) {
+    if (bytes == 0)
+        return;
+    const Lock lock = locked();
+    ++counters_.puts;
+    // The queue has one pointer for puts and gets; a put only reads from it.
+    post({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
+          Request::Kind::put});
+}
+
+void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress address,
+                 const RemoteKey& key, Completion* completion) {
+    if (bytes == 0)
+        return;
+    const Lock lock = locked();
+    ++counters_.gets;
+    post({&peer, key.get(), address, origin, bytes, completion, Request::Kind::get});
+}
+
+void Worker::post(const Request& request) {
+    if (request.key == nullptr)
+        raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
+    Peer& peer = *request.peer;
+    endpoint(peer);
+    peer.posted_.fetch_add(1, std::memory_order_relaxed);
+    if (!peer.listed_) {
+        unflushed_peers_.push_back(&peer);
+        peer.listed_ = true;
+    }
+    if (request.completion != nullptr)
+        request.completion->expect();
+    if (peer.queue_ == nullptr && has_room(peer))
+        return issue(request);
+    if (peer.queue_ == nullptr) {
+        peer.queue_ = std::make_unique<std::deque<Request>>();
+        queued_peers_.push_back(&peer);
+    }
+    peer.queue_->push_back(request);
+}
+
+bool Worker::has_room(const Peer& peer) const {
+    return in_flight_ < options_.most_outstanding ||
+           peer.issued_.load(std::memory_order_relaxed) -
+                   peer.completed_.load(std::memory_order_relaxed) <
+               kAlways;
+}
+
+void Worker::issue(const Request& request) {
+    Operation& operation = operations_.take();
+    operation.worker = this;
+    operation.peer = request.peer;
+    operation.completion = request.completion;
+    ++in_flight_;
+    request.peer->issued_.fetch_add(1, std::memory_order_relaxed);
+    const ucs_status_ptr_t given = give(request.peer->endpoint_, request, operation);
+    if (UCS_PTR_IS_ERR(given))
+        // It counts as posted and will never complete: who waits for it has to hear, too.
+        take_failure(describe(tried(request.kind), UCS_PTR_STATUS(given)));
+    else if (given == nullptr)
+        Callbacks::finish_posted(operation);
+    throw_failure();
+}
+
+/// The peers by turns, a chunk each; the order of one peer's requests is kept, since flushes count
+/// on it. At most most_outstanding in all, also where each is complete at once: a round is bounded.
+bool Worker::issue_queued() {
+    std::size_t issued = 0;
+    const std::size_t most = std::max(options_.most_outstanding, kAlways);
+    for (std::size_t peers = queued_peers_.size(); peers != 0 && issued < most; --peers) {
+        Peer& peer = *queued_peers_.front();
+        queued_peers_.pop_front();
+        for (std::size_t n = 0; n < kChunk && !peer.queue_->empty() && has_room(peer); ++n) {
+            const Request request = peer.queue_->front();
+            peer.queue_->pop_front();
+            issue(request);
+            ++issued;
+        }
+        if (peer.queue_->empty())
+            peer.queue_.reset();
+        else
+            queued_peers_.push_back(&peer);
+    }
+    return issued != 0;
+}
+
+} // namespace rmalock::ucx

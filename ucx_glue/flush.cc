@@ -1,0 +1,101 @@
+// Flushes: when everything posted so far has arrived.
+#include <algorithm>
+
+#include "ucx_glue/callbacks.hh"
+
+namespace rmalock::ucx {
+
+/// Flushes of one peer may end out of order.
+void Callbacks::finish_flush(Operation& operation) {
+    Peer::Count& flushed = operation.peer->flushed_;
+    flushed.store(std::max(flushed.load(std::memory_order_relaxed), operation.covers),
+                  std::memory_order_release);
+    operation.worker->operations_.give_back(operation);
+}
+
+void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
+    auto& flush = *static_cast<Operation*>(operation);
+    if (status == UCS_OK)
+        finish_flush(flush);
+    else
+        flush.worker->take_failure(describe("flush", status));
+    ucp_request_free(request);
+}
+
+/// Begins a flush unless one that covers the goal is under way; false while part of it is queued.
+bool Worker::begin_flush(const Goal& goal) {
+    Peer& peer = *goal.peer;
+    if (peer.flushing_.load(std::memory_order_relaxed) >= goal.posted)
+        return true;
+    const std::uint64_t issued = peer.issued_.load(std::memory_order_relaxed);
+    if (issued < goal.posted)
+        return false;
+    Operation& operation = operations_.take();
+    operation.worker = this;
+    operation.peer = &peer;
+    operation.covers = issued;
+    peer.flushing_.store(issued, std::memory_order_relaxed);
+    ++counters_.flushes;
+    const ucp_request_param_t param = told_to(Callbacks::flushed, &operation);
+    const ucs_status_ptr_t given = ucp_ep_flush_nbx(peer.endpoint_, &param);
+    if (UCS_PTR_IS_ERR(given))
+        take_failure(describe("flush", UCS_PTR_STATUS(given)));
+    else if (given == nullptr)
+        Callbacks::finish_flush(operation);
+    throw_failure();
+    return true;
+}
+
+/// Side by side: every flush begins as soon as its peer's requests are issued, whatever the others
+/// do.
+void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) {
+    std::vector<Goal> queued = goals;
+    const auto begin = [this](const Goal& goal) { return begin_flush(goal); };
+    wait_for(waiter, [&] {
+        if (!queued.empty()) {
+            if (const Lock lock(mutex_, std::try_to_lock); lock)
+                std::erase_if(queued, begin);
+        }
+        while (queued.empty() && !goals.empty() &&
+               goals.back().peer->flushed_.load(std::memory_order_acquire) >= goals.back().posted)
+            goals.pop_back();
+        return goals.empty();
+    });
+}
+
+void Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
+    if (peer.unflushed())
+        flush_until(waiter, {{&peer, peer.posted_.load()}});
+}
+
+void Worker::flush_all(const fabric::Waiter& waiter) {
+    std::vector<Goal> goals;
+    {
+        // A peer leaves the list only when it is clean: another thread's flush may be under way.
+        const Lock lock = locked();
+        std::erase_if(unflushed_peers_, [&](Peer* peer) {
+            peer->listed_ = peer->unflushed();
+            if (peer->listed_)
+                goals.push_back({peer, peer->posted_.load()});
+            return !peer->listed_;
+        });
+    }
+    if (!goals.empty())
+        flush_until(waiter, std::move(goals));
+}
+
+void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
+    wait_for(waiter, [&] { return peer.outstanding() == 0; });
+}
+
+void Worker::flush_local_all(const fabric::Waiter& waiter) {
+    std::vector<Peer*> peers;
+    {
+        const Lock lock = locked();
+        peers = unflushed_peers_;
+    }
+    for (Peer* peer : peers)
+        flush_local(waiter, *peer);
+}
+
+} // namespace rmalock::ucx

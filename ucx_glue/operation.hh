@@ -1,0 +1,70 @@
+// What the worker keeps of operations that are under way: private to Worker.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "ucx_glue/types.hh"
+
+namespace rmalock::ucx {
+
+class Completion;
+class Peer;
+class Worker;
+
+/// Objects that UCX holds pointers to, taken and given back, never freed before the pool: an
+/// operation whose caller has gone (by an exception) may still be written to.
+template <class T>
+class Pool {
+  public:
+    T& take() {
+        if (free_.empty())
+            return all_.emplace_back();
+        T& object = *free_.back();
+        free_.pop_back();
+        return object;
+    }
+    void give_back(T& object) { free_.push_back(&object); }
+
+  private:
+    std::deque<T> all_;
+    std::vector<T*> free_;
+};
+
+/// A put, a get or a posted word that waits for its turn. Small, since a program may post millions
+/// between two flushes.
+struct Request {
+    enum class Kind : std::uint8_t { put, get, add, store, swap };
+
+    Peer* peer;
+    ucp_rkey* key;
+    RemoteAddress address;
+    void* origin; ///< put, get
+    std::uint64_t bytes_or_operand;
+    Completion* completion;
+    Kind kind;
+};
+static_assert(sizeof(Request) <= 56);
+
+/// An operation that UCX has. It owns the words that UCX reads and writes until it is complete.
+struct Operation {
+    Worker* worker = nullptr;
+    Peer* peer = nullptr;
+    Completion* completion = nullptr;
+    std::uint64_t operand = 0;
+    std::uint64_t reply = 0;
+    std::uint64_t covers = 0; ///< a flush: what peer.flushed_ becomes
+    std::atomic<bool> done{false};
+};
+
+/// The copy of an active message that UCX sends from.
+struct Message {
+    Worker* worker = nullptr;
+    std::unique_ptr<std::byte[]> bytes;
+};
+
+} // namespace rmalock::ucx

@@ -1,0 +1,126 @@
+#include "ucx_glue/progress_thread.hh"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "ucx_glue/signals.hh"
+
+namespace rmalock::ucx {
+
+namespace {
+
+constexpr long kFirstNap = 100'000; ///< nanoseconds
+constexpr long kLongestNap = 1'000'000;
+/// Turns in a row that find nothing before the thread naps between them. One or two are usual:
+/// arming may have to swallow an old event first. More mean that another thread does the work (an
+/// MPI call of the application that runs progress), or that UCX has something to send and nowhere
+/// to put it, for which it refuses to be armed.
+constexpr unsigned kFruitlessTurns = 3;
+
+/// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it wakes,
+/// where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish, like a
+/// nice value; older systems ignore or refuse it.
+void ask_for_short_turns() {
+    struct { // as in linux/sched/types.h, which cannot be included beside sched.h
+        std::uint32_t size, sched_policy;
+        std::uint64_t sched_flags;
+        std::int32_t sched_nice;
+        std::uint32_t sched_priority;
+        std::uint64_t sched_runtime, sched_deadline, sched_period;
+    } wish{};
+    wish.size = sizeof wish;
+    wish.sched_policy = SCHED_OTHER;
+    wish.sched_runtime = 100'000; // nanoseconds, the shortest there is
+    (void)syscall(SYS_sched_setattr, 0, &wish, 0);
+}
+
+} // namespace
+
+struct ProgressThread::State {
+    explicit State(Worker& the_worker) : worker(the_worker), event(worker.event_descriptor()) {
+        stop = eventfd(0, EFD_CLOEXEC);
+        if (stop < 0)
+            throw Error(std::string("UCX: start the progress thread: ") + std::strerror(errno));
+        try {
+            const SignalsBlocked blocked;
+            thread = std::thread([this] { serve(); });
+        } catch (const std::system_error& error) {
+            close(stop);
+            throw Error(std::string("UCX: start the progress thread: ") + error.what());
+        }
+        pthread_setname_np(thread.native_handle(), "rmalock");
+    }
+
+    ~State() {
+        eventfd_write(stop, 1);
+        thread.join();
+        close(stop);
+    }
+
+    void serve() {
+        ask_for_short_turns();
+        try {
+            while (!stopped)
+                take_turn();
+        } catch (const Error&) {
+            // The worker keeps its failure, and tells it to the threads that wait.
+        }
+    }
+
+    void take_turn() {
+        if (worker.somebody_inside())
+            return nap();
+        if (worker.progress()) {
+            rounds.fetch_add(1, std::memory_order_relaxed);
+            fruitless = 0;
+            nap_length = kFirstNap;
+            return;
+        }
+        if (++fruitless > kFruitlessTurns)
+            nap();
+        if (!stopped && worker.arm())
+            sleep();
+    }
+
+    void nap() {
+        const timespec length{0, nap_length};
+        nap_length = std::min(2 * nap_length, kLongestNap);
+        pollfd fds[] = {{stop, POLLIN, 0}};
+        stopped = ppoll(fds, 1, &length, nullptr) > 0;
+    }
+
+    /// Until something arrives.
+    void sleep() {
+        pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}};
+        stopped = poll(fds, 2, -1) > 0 && fds[0].revents != 0;
+    }
+
+    Worker& worker;
+    const int event;
+    int stop = -1;
+    std::atomic<std::uint64_t> rounds{0};
+    std::thread thread;
+
+    // The thread's own.
+    bool stopped = false;
+    unsigned fruitless = 0;
+    long nap_length = kFirstNap;
+};
+
+ProgressThread::ProgressThread(Worker& worker) : state_(std::make_unique<State>(worker)) {}
+ProgressThread::~ProgressThread() = default;
+std::uint64_t ProgressThread::rounds() const {
+    return state_->rounds.load(std::memory_order_relaxed);
+}
+
+} // namespace rmalock::ucx

@@ -1,0 +1,218 @@
+// Context, worker, peers, progress.
+#include "ucx_glue/worker.hh"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ucx_glue/callbacks.hh"
+#include "ucx_glue/signals.hh"
+
+namespace rmalock::ucx {
+
+namespace {
+
+/// Calls of ucp_worker_progress in one round: what another thread may have to wait for the lock.
+constexpr unsigned kMostCalls = 32;
+/// Peers may be gone by now, and an endpoint that waits for one would keep the process for ever.
+constexpr std::chrono::milliseconds kMostClosingTime{500};
+
+ucp_context* open_context(const Worker::Options& options) {
+    ucp_config_t* config = nullptr;
+    check("read the configuration (UCX_* in the environment)",
+          ucp_config_read(nullptr, nullptr, &config));
+    // messages.cc says why.
+    ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1");
+    const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
+    params.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64 | UCP_FEATURE_AMO32 | UCP_FEATURE_AM |
+                      UCP_FEATURE_WAKEUP;
+    params.estimated_num_eps = options.expected_peers;
+    ucp_context* context = nullptr;
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, &context);
+    ucp_config_release(config);
+    check("open a context", status);
+    return context;
+}
+
+/// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
+/// so in poll(), which is none. MULTI would add UCX's own lock to each call and protect nothing
+/// more; SINGLE would be wrong, since UCX compares thread ids then (1.18 asserts).
+ucp_worker* open_worker(ucp_context* context) {
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    ucp_worker* worker = nullptr;
+    const SignalsBlocked blocked;
+    check("open a worker", ucp_worker_create(context, &params, &worker));
+    return worker;
+}
+
+Bytes read_address(ucp_worker* worker) {
+    ucp_address_t* address = nullptr;
+    std::size_t bytes = 0;
+    check("get the worker's address", ucp_worker_get_address(worker, &address, &bytes));
+    const auto* first = reinterpret_cast<const std::byte*>(address);
+    Bytes copy(first, first + bytes);
+    ucp_worker_release_address(worker, address);
+    return copy;
+}
+
+} // namespace
+
+void Worker::ContextCloser::operator()(ucp_context* context) const {
+    ucp_cleanup(context);
+}
+void Worker::WorkerCloser::operator()(ucp_worker* worker) const {
+    ucp_worker_destroy(worker);
+}
+
+Worker::Worker(const Options& options)
+    : options_(options), most_message_bytes_(kMostMessageBytes), context_(open_context(options)),
+      worker_(open_worker(context_.get())) {
+    ucp_am_handler_param_t handler{};
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                         UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    handler.id = kMessageId;
+    handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+    handler.cb = Callbacks::received;
+    handler.arg = this;
+    check("set the message handler", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
+    address_ = read_address(worker_.get());
+    measure_key();
+}
+
+void Worker::measure_key() {
+    alignas(64) std::byte memory[64]{};
+    key_bytes_ = Registration(*this, memory, sizeof memory).key().size();
+}
+
+Worker::~Worker() {
+    const Lock lock = locked();
+    closing_ = true;
+    close_endpoints();
+}
+
+/// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
+/// flushes, which waits for an answer if anything was ever sent: from a peer that closes as well,
+/// or has gone, it comes (or is an error) at once.
+void Worker::close_endpoints() {
+    std::vector<void*> closing;
+    for (auto& [id, peer] : peers_) {
+        if (peer->endpoint_ == nullptr)
+            continue;
+        const ucp_request_param_t param{};
+        void* request = ucp_ep_close_nbx(peer->endpoint_, &param);
+        peer->endpoint_ = nullptr;
+        if (UCS_PTR_IS_PTR(request))
+            closing.push_back(request);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;
+    const fabric::Waiter waiter;
+    waiter.until([&] {
+        while (ucp_worker_progress(worker_.get()) != 0) {
+        }
+        std::erase_if(closing, [](void* request) {
+            const bool done = ucp_request_check_status(request) != UCS_INPROGRESS;
+            if (done)
+                ucp_request_free(request);
+            return done;
+        });
+        return closing.empty() || std::chrono::steady_clock::now() > deadline;
+    });
+    for (void* request : closing)
+        ucp_request_free(request);
+}
+
+Peer* Worker::find(PeerId id) {
+    const std::lock_guard lock(peers_mutex_);
+    const auto found = peers_.find(id);
+    return found == peers_.end() ? nullptr : found->second.get();
+}
+
+Peer& Worker::introduce(PeerId id, std::span<const std::byte> address) {
+    const std::lock_guard lock(peers_mutex_);
+    std::unique_ptr<Peer>& peer = peers_[id];
+    if (peer == nullptr)
+        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()));
+    return *peer;
+}
+
+/// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
+/// shared memory, which does not offer it; and closing is as quiet without.
+ucp_ep* Worker::endpoint(Peer& peer) {
+    if (peer.endpoint_ == nullptr) {
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = reinterpret_cast<const ucp_address_t*>(peer.address_.data());
+        check("open an endpoint", ucp_ep_create(worker_.get(), &params, &peer.endpoint_));
+    }
+    return peer.endpoint_;
+}
+
+Worker::Lock Worker::locked() const {
+    Lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        wanted_.fetch_add(1, std::memory_order_relaxed);
+        lock.lock();
+        wanted_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return lock;
+}
+
+bool Worker::progress() {
+    throw_failure();
+    if (wanted_.load(std::memory_order_relaxed) != 0)
+        return false;
+    const Lock lock(mutex_, std::try_to_lock);
+    return lock && rounds();
+}
+
+bool Worker::rounds() {
+    bool any = false;
+    for (unsigned n = 0; n < kMostCalls && ucp_worker_progress(worker_.get()) != 0; ++n)
+        any = true;
+    any |= issue_queued();
+    work_left_ = options_.after_progress != nullptr && options_.after_progress();
+    return any;
+}
+
+/// Keeps the first: what follows is its consequence.
+void Worker::take_failure(const std::string& text) {
+    if (failed_.load(std::memory_order_relaxed))
+        return;
+    failure_ = text;
+    failed_.store(true, std::memory_order_release);
+}
+
+/// failure_ does not change once failed_ is set.
+void Worker::throw_failure() {
+    if (failed_.load(std::memory_order_acquire))
+        throw Error(failure_);
+}
+
+Counters Worker::counters() const {
+    const Lock lock = locked();
+    return counters_;
+}
+
+int Worker::event_descriptor() const {
+    const Lock lock = locked();
+    int descriptor = -1;
+    check("get the event descriptor", ucp_worker_get_efd(worker_.get(), &descriptor));
+    return descriptor;
+}
+
+bool Worker::arm() {
+    const Lock lock = locked();
+    if (work_left_)
+        return false;
+    const ucs_status_t status = ucp_worker_arm(worker_.get());
+    if (status == UCS_ERR_BUSY)
+        return false;
+    check("arm the event descriptor", status);
+    return true;
+}
+
+} // namespace rmalock::ucx

@@ -1,0 +1,271 @@
+// What a process has of UCX: one context, one worker, and an endpoint to each process it has talked
+// to.
+//
+// Every function may be called by any thread, and locks the worker for as long as it takes; the
+// functions whose names end in _locked are for handlers, which run with the worker locked; find and
+// introduce are for both. A call that waits (fetch, read_word, flush, send, wait_for) runs the
+// worker's progress and the progress of `waiter` while it does, and is not called from a handler.
+//
+// An operation that UCX accepted and then failed cannot be reported by the call that started it:
+// the worker keeps the first such failure, and progress() throws it, so that every wait ends.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/waiter.hh"
+#include "ucx_glue/completion.hh"
+#include "ucx_glue/memory.hh"
+#include "ucx_glue/operation.hh"
+#include "ucx_glue/types.hh"
+
+namespace rmalock::ucx {
+
+/// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
+class Peer {
+  public:
+    explicit Peer(PeerId id, Bytes address) : id_(id), address_(std::move(address)) {}
+    PeerId id() const { return id_; }
+
+  private:
+    friend class Worker;
+    friend class RemoteKey;
+    friend struct Callbacks;
+    /// Changed with the worker locked, read by waits without it.
+    using Count = std::atomic<std::uint64_t>;
+
+    /// Whether something may not have arrived at the peer yet.
+    bool unflushed() const {
+        return flushed_.load(std::memory_order_acquire) != posted_.load(std::memory_order_acquire);
+    }
+
+    /// Operations do not complete in the order in which they were posted, so only 0 says which
+    /// have. What has been completed is read first: it cannot overtake what was posted by then.
+    std::uint64_t outstanding() const {
+        const std::uint64_t completed = completed_.load(std::memory_order_acquire);
+        return posted_.load(std::memory_order_acquire) - completed;
+    }
+
+    PeerId id_;
+    Bytes address_;
+    ucp_ep* endpoint_ = nullptr; ///< created on first use
+    // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
+    // what had been issued when it began; counts, not a flag, since other threads post while it is
+    // under way.
+    Count posted_{0};     ///< asked for
+    Count issued_{0};     ///< given to UCX
+    Count completed_{0};  ///< complete at this side
+    Count flushing_{0};   ///< complete at the peer when the last flush that began is
+    Count flushed_{0};    ///< complete at the peer
+    bool listed_ = false; ///< is in the worker's list of peers to flush
+    std::unique_ptr<std::deque<Request>> queue_; ///< posted, not issued; null while there is none
+};
+
+/// The atomics that return what was there before.
+enum class Fetch { add, swap, compare_swap };
+
+/// What was sent over the worker, for tests and statistics.
+struct Counters {
+    std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
+    std::uint64_t reads = 0;   ///< read_word: a round trip each
+    std::uint64_t posts = 0;   ///< atomics and words that return nothing
+    std::uint64_t puts = 0, gets = 0;
+    std::uint64_t flushes = 0;  ///< flushes that had something to wait for: a round trip each
+    std::uint64_t messages = 0; ///< active messages sent
+};
+
+/// Handles an active message: who sent it, its header, its data. Runs with the worker locked, in
+/// any thread that runs progress, the progress thread included; never calls MPI, never waits. Both
+/// ranges end with the call, and are not aligned.
+using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
+                                std::span<const std::byte> data);
+
+class Worker {
+  public:
+    /// Messages that this side still keeps a copy of before send() waits.
+    static constexpr std::size_t kMostMessages = 1024;
+
+    struct Options {
+        PeerId self = 0;
+        /// Peers this process is expected to talk to (UCX chooses transports by it; equal on all
+        /// ranks).
+        std::size_t expected_peers = 2;
+        /// Puts, gets and posted atomics that are given to UCX at a time; more wait in queues. A
+        /// few to each peer go in any case, so that one that does not serve holds up nobody else.
+        std::size_t most_outstanding = 1024;
+        MessageHandler handler = nullptr;
+        /// Called with the worker locked after every round of progress: work that a handler put
+        /// off. True: some of it is left, and arm() is to refuse sleep.
+        bool (*after_progress)() = nullptr;
+    };
+
+    /// Throws Error.
+    explicit Worker(const Options& options);
+    /// Closes the endpoints. Nothing may be outstanding, on either side; the caller has seen to
+    /// that.
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// The address by which other processes open endpoints to this one.
+    const Bytes& address() const { return address_; }
+    /// Bytes of a packed key; keys of other memory may be a little longer.
+    std::size_t key_bytes() const { return key_bytes_; }
+
+    /// The peer called `id`, or null if nobody has introduced it yet.
+    Peer* find(PeerId id);
+    /// Makes a peer known. Nothing is sent. If it is known already, the address is ignored.
+    Peer& introduce(PeerId id, std::span<const std::byte> address);
+
+    /// One round: serves what others sent, completes operations, issues queued ones. Returns at
+    /// once if another thread is at it. Returns whether anything happened. Throws Error once an
+    /// operation has failed.
+    bool progress();
+
+    /// Until done() is true.
+    template <class Done>
+    void wait_for(const fabric::Waiter& waiter, Done&& done) {
+        const Inside inside(*this);
+        waiter.until([&] {
+            if (done())
+                return true;
+            progress();
+            return done();
+        });
+    }
+
+    // ---- words: 64 bits, naturally aligned, atomic ----------------------------------------------
+    /// compare_swap: `operand` is what is expected, `desired` what is stored then.
+    std::uint64_t fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what, RemoteAddress address,
+                        const RemoteKey& key, std::uint64_t operand, std::uint64_t desired = 0);
+    std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
+                            const RemoteKey& key);
+    /// Posted: complete after the next flush of the peer.
+    void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
+    /// Posted store of a word. `by_swap`: as an atomic, so that a transport whose puts are done by
+    /// a CPU, byte by byte, cannot tear it; else as a put (words that no atomic touches).
+    void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value,
+                    bool by_swap);
+
+    // ---- data -----------------------------------------------------------------------------------
+    /// Both go out at once, or when there is room. `completion`, if given, expects one part more
+    /// until the operation is complete at this side; the buffer must stay until then.
+    void put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddress address,
+             const RemoteKey& key, Completion* completion = nullptr);
+    void get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress address,
+             const RemoteKey& key, Completion* completion = nullptr);
+
+    /// Every put, get and posted word of this process to the peer is complete at both sides.
+    void flush(const fabric::Waiter& waiter, Peer& peer);
+    /// The same of all peers, side by side.
+    void flush_all(const fabric::Waiter& waiter);
+    /// Complete at this side.
+    void flush_local(const fabric::Waiter& waiter, Peer& peer);
+    void flush_local_all(const fabric::Waiter& waiter);
+
+    // ---- active messages ------------------------------------------------------------------------
+    /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent;
+    /// one to oneself may arrive before the call returns.
+    /// At most most_message_bytes() in total. While kMostMessages are under way, send() waits for
+    /// one to leave; send_locked never waits.
+    void send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
+    void send_locked(Peer& peer, std::span<const std::byte> header,
+                     std::span<const std::byte> data);
+    std::size_t most_message_bytes() const { return most_message_bytes_; }
+
+    Counters counters() const;
+    /// Whether everything posted to the peer is complete at this side.
+    static bool complete_here(const Peer& peer) { return peer.outstanding() == 0; }
+    /// Keeps all other threads out of the worker while the lock lives. Every lock but that of
+    /// progress(), which lets those go first who wait here: a thread that serves a steady stream
+    /// unlocks only to lock again, long before who sleeps at the mutex has woken up.
+    std::unique_lock<std::mutex> locked() const;
+
+    /// The descriptor that becomes readable when something arrives (UCP_FEATURE_WAKEUP).
+    int event_descriptor() const;
+    /// To be called before sleeping on it; false: there is work, do not sleep.
+    bool arm();
+
+    /// Marks a thread that is inside a wait, so that the progress thread stands back.
+    class Inside {
+      public:
+        explicit Inside(Worker& worker) : worker_(worker) { ++worker_.inside_; }
+        ~Inside() { --worker_.inside_; }
+        Inside(const Inside&) = delete;
+        Inside& operator=(const Inside&) = delete;
+
+      private:
+        Worker& worker_;
+    };
+    /// The same for fabric::Waiter.
+    std::atomic<int>* waiting() { return &inside_; }
+    bool somebody_inside() const { return inside_.load(std::memory_order_relaxed) != 0; }
+
+  private:
+    friend class Registration;
+    friend class RemoteKey;
+    friend struct Callbacks;
+    using Lock = std::unique_lock<std::mutex>;
+    struct ContextCloser {
+        void operator()(ucp_context* context) const;
+    };
+    struct WorkerCloser {
+        void operator()(ucp_worker* worker) const;
+    };
+    /// What a flush waits for: that peer.flushed_ reaches `posted`.
+    struct Goal {
+        Peer* peer;
+        std::uint64_t posted;
+    };
+
+    // All of these are called with the worker locked.
+    ucp_ep* endpoint(Peer& peer);
+    void post(const Request& request);
+    void issue(const Request& request);
+    bool has_room(const Peer& peer) const;
+    bool issue_queued();
+    bool rounds();
+    void take_failure(const std::string& text);
+    bool begin_flush(const Goal& goal);
+    void transmit(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
+
+    void throw_failure();
+    std::uint64_t fetched(const fabric::Waiter& waiter, Operation& operation);
+    void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
+    void measure_key();
+    void close_endpoints();
+
+    mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
+    mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
+    mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
+    std::atomic<int> inside_{0};
+    Options options_;
+    Bytes address_;
+    std::size_t key_bytes_ = 0, most_message_bytes_ = 0;
+    Counters counters_;
+    bool closing_ = false;
+    bool work_left_ = false; ///< what after_progress said last
+    std::string failure_;
+    std::atomic<bool> failed_{false};
+
+    std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
+    std::vector<Peer*> unflushed_peers_; ///< every peer that is unflushed, and some that were
+    std::deque<Peer*> queued_peers_;     ///< those with a queue, in turn
+    std::size_t in_flight_ = 0;          ///< issued requests that are not complete
+    Pool<Operation> operations_;
+    Pool<Message> messages_;
+    std::atomic<std::size_t> messages_in_flight_{0};
+
+    // UCX lets go of everything above when these close, in this order.
+    std::unique_ptr<ucp_context, ContextCloser> context_;
+    std::unique_ptr<ucp_worker, WorkerCloser> worker_;
+};
+
+} // namespace rmalock::ucx
