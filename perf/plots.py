@@ -79,7 +79,7 @@ def legend(figure, axes):
         for handle, name in zip(*axis.get_legend_handles_labels()):
             known.setdefault(name, handle)
     if known:
-        figure.legend(known.values(), known.keys(), loc="upper center", ncol=min(8, len(known)), frameon=False,
+        figure.legend(known.values(), known.keys(), loc="upper center", ncol=min(5, len(known)), frameon=False,
                       bbox_to_anchor=(0.5, 0.0))
 
 
