@@ -86,12 +86,13 @@ def legend(figure, axes):
 def lines(axis, rows, components, x_of, scale=1.0, places=None, **options):
     """One line with error bars for each component; x from x_of(row), or its place among `places`."""
     chosen = styles(components)
-    for component in components:
+    for number, component in enumerate(components):
         points = sorted(((x_of(row), row) for row in rows if row["component"] == component),
                         key=lambda point: point[0])
         if not points:
             continue
-        at = [places.index(x) if places else x for x, _ in points]
+        beside = 0.035 * (number - (len(components) - 1) / 2)  # so that error bars stay apart
+        at = [places.index(x) + beside if places else x for x, _ in points]
         color, marker = chosen[component]
         axis.errorbar(at, [row["value"]["median"] / scale for _, row in points],
                       yerr=list(zip(*(errors(row, scale) for _, row in points))), label=component,
