@@ -3,6 +3,7 @@
 rmalockdatadir = $(datadir)/rmalock
 rmalockdata_DATA = contrib/rmalock.env
 CLEANFILES += contrib/rmalock.env
+EXTRA_DIST += contrib/tune
 
 contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) contrib && \

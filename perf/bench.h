@@ -27,6 +27,23 @@ struct bench_case {
     int iterations;      /* samples per result unless --iters says otherwise */
     size_t window_bytes; /* per rank; grown if --size needs more */
     int operations;      /* of --size in one epoch, at most; 0 where the size is fixed */
+    size_t (*bytes)(const struct bench*); /* or NULL: the window's size where parameters make it */
+};
+
+/* Values of a parameter that is swept. */
+enum { LIST_MAX = 16 };
+struct list {
+    double values[LIST_MAX];
+    int count;
+};
+
+/* What the command line sets beyond the cases' own rows. */
+struct settings {
+    long size; /* --size, or -1 for the row's own sweep */
+    double busy_seconds;
+    struct list orders;  /* of the LU matrix */
+    int block;           /* of the LU matrix */
+    struct list writers; /* F_W: exclusive locks, or inserts, in % */
 };
 
 /* Transfers of one passive epoch. */
@@ -42,8 +59,7 @@ struct bench {
     const struct bench_case* row;
     const char* flavor;
     int iterations;
-    long size_wanted; /* --size, or -1 for the row's own sweep */
-    double busy_seconds;
+    const struct settings* settings;
 
     MPI_Win window; /* errors are fatal: the message names the call that failed */
     size_t bytes;
@@ -57,8 +73,20 @@ struct bench {
     bool any_wrong; /* some case computed wrong values: exit status 1 */
 };
 
-/* --- sampling.c: repetition and order statistics -----------------------------------------------
+/* --- catalogue.c ----------------------------------------------------------------------------- */
+
+extern const struct bench_case catalogue[];
+extern const size_t catalogue_length;
+
+void catalogue_print(bool json);
+/* Comma lists of names; those of cases may be patterns. False, with a message, if one is unknown.
  */
+bool cases_known(const char* list);
+bool flavors_known(const char* list);
+bool case_listed(const char* list, const char* name);
+bool flavor_listed(const char* list, const char* flavor);
+
+/* --- sampling.c: repetition and order statistics ------------------------------------------- */
 
 struct samples {
     double* values; /* in order of measurement until samples_summary() sorts them */
@@ -90,8 +118,7 @@ void compute(int64_t steps);
 /* Steps that take about this long when nothing disturbs them. */
 int64_t compute_steps_for(double nanoseconds);
 
-/* --- report.c: JSON lines and verdicts, written by rank 0 --------------------------------------
- */
+/* --- report.c: JSON lines and verdicts, written by rank 0 ---------------------------------- */
 
 void report_run(const struct bench* bench);
 /* params and extra are JSON members such as "\"size\":8", or "". Consumes the samples. */
@@ -103,8 +130,7 @@ void report_end(const struct bench* bench, double seconds);
  * and the program will exit with status 1; the caller must then not report its times. */
 bool verified(struct bench* bench, bool right, const char* what);
 
-/* --- transfer.c: passive epochs that move data, and their verification -------------------------
- */
+/* --- transfer.c: passive epochs that move data, and their verification --------------------- */
 
 /* lock exclusive, the epoch's operations, computation, unlock. */
 void transfer_epoch(struct bench* bench, int64_t compute_steps);
@@ -117,8 +143,7 @@ bool transfer_fetched(const struct bench* bench, unsigned seed);
 /* The sizes to run: --size alone, or the given defaults. Returns how many. */
 int transfer_sizes(const struct bench* bench, const size_t* defaults, int count, size_t* sizes);
 
-/* --- the cases ----------------------------------------------------------------------------------
- */
+/* --- the cases ----------------------------------------------------------------------------- */
 
 /* cases_sync.c */
 void run_lock_excl(struct bench* bench);
@@ -131,6 +156,18 @@ void run_compare_and_swap_flush(struct bench* bench);
 void run_accumulate8_flush(struct bench* bench);
 void run_fence(struct bench* bench);
 void run_pscw(struct bench* bench);
+/* cases_calls.c */
+void run_rput8(struct bench* bench);
+void run_rget8(struct bench* bench);
+void run_raccumulate8(struct bench* bench);
+void run_rget_accumulate8(struct bench* bench);
+void run_get_accumulate8_flush(struct bench* bench);
+void run_put_vector_flush(struct bench* bench);
+void run_get_vector_flush(struct bench* bench);
+void run_accumulate_vector_flush(struct bench* bench);
+void run_flush(struct bench* bench);
+void run_flush_local(struct bench* bench);
+void run_flush_all(struct bench* bench);
 /* cases_overlap.c */
 void run_lock_put_unlock(struct bench* bench);
 void run_lock_get_unlock(struct bench* bench);
@@ -142,5 +179,20 @@ void run_overlap_ops_get(struct bench* bench);
 void run_receiver_overlap(struct bench* bench);
 void run_receiver_overlap_many(struct bench* bench);
 void run_target_busy(struct bench* bench);
+/* cases_lu.c */
+size_t lu_bytes(const struct bench* bench);
+void run_lu_exclusive(struct bench* bench);
+void run_lu_shared(struct bench* bench);
+void run_lu_lock_all(struct bench* bench);
+/* cases_locks.c */
+void run_lb(struct bench* bench);
+void run_ecsb(struct bench* bench);
+void run_sob(struct bench* bench);
+void run_wcsb(struct bench* bench);
+void run_warb(struct bench* bench);
+/* cases_dht.c */
+size_t dht_bytes(const struct bench* bench);
+void run_dht_atomics(struct bench* bench);
+void run_dht_locks(struct bench* bench);
 
 #endif

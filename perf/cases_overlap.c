@@ -8,8 +8,7 @@ enum { SIZES_MAX = 16, STEPS = 10 };
 
 static const unsigned first_seed = 17, second_seed = 42;
 
-/* --- latency
- * -------------------------------------------------------------------------------------- */
+/* --- latency --------------------------------------------------------------------------------- */
 
 static void epochs(struct bench* bench, int64_t n) {
     for (int64_t i = 0; i < n; i++)
@@ -42,8 +41,7 @@ void run_lock_get_unlock(struct bench* bench) {
     latency_sweep(bench, false);
 }
 
-/* --- sender overlap
- * ------------------------------------------------------------------------------- */
+/* --- sender overlap -------------------------------------------------------------------------- */
 
 /* Totals of an epoch with computation of 0, 10, ... 100 % of its bare latency inside. */
 struct overlap {

@@ -1,10 +1,9 @@
 /* Uncontended synchronization and 8-byte operations: rank 0 against rank 1. */
-#include "bench.h"
+#include "words.h"
 
 #include <stdlib.h>
 
-/* --- verification --------------------------------------------------------------------------------
- */
+/* --- verification -------------------------------------------------------------------------- */
 
 static int64_t* own_words(struct bench* bench) {
     return (int64_t*)(void*)bench->memory;
@@ -24,7 +23,7 @@ static void write_own_word(struct bench* bench, int64_t value) {
 }
 
 /* Collective: the target's word counts the operations the origin has done. */
-static bool target_counted(struct bench* bench) {
+bool target_counted(struct bench* bench) {
     MPI_Bcast(&bench->done, 1, MPI_INT64_T, ORIGIN, bench->comm);
     return TARGET != bench->rank || read_own_word(bench) == bench->done;
 }
@@ -37,11 +36,15 @@ static void get_pair(struct bench* bench, int64_t pair[2]) {
 /* Writers keep two words equal under the exclusive lock. A reader that ever sees them differ, or
  * a sum that falls short, has found two holders who should have excluded each other. Writers stay
  * inside for a while, so that the ranks do meet. */
-static bool locks_exclude(struct bench* bench, void (*open)(struct bench*),
-                          void (*close)(struct bench*)) {
+bool locks_exclude(struct bench* bench, open_fn open, open_fn close) {
     const int rounds = 100;
     bool right = true;
     int64_t pair[2] = {0, 0};
+    if (TARGET == bench->rank) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
+        own_words(bench)[0] = own_words(bench)[1] = 0;
+        MPI_Win_unlock(TARGET, bench->window);
+    }
     MPI_Barrier(bench->comm);
     for (int i = 0; i < rounds; i++) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
@@ -65,14 +68,13 @@ static bool locks_exclude(struct bench* bench, void (*open)(struct bench*),
            (TARGET != bench->rank || read_own_word(bench) == (int64_t)rounds * bench->ranks);
 }
 
-/* --- locks ---------------------------------------------------------------------------------------
- */
+/* --- locks --------------------------------------------------------------------------------- */
 
-static void open_excl(struct bench* bench) {
+void open_excl(struct bench* bench) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
 }
 
-static void open_shared(struct bench* bench) {
+void open_shared(struct bench* bench) {
     MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
 }
 
@@ -80,7 +82,7 @@ static void open_all(struct bench* bench) {
     MPI_Win_lock_all(0, bench->window);
 }
 
-static void close_one(struct bench* bench) {
+void close_one(struct bench* bench) {
     MPI_Win_unlock(TARGET, bench->window);
 }
 
@@ -109,8 +111,7 @@ static void lock_all(struct bench* bench, int64_t n) {
     }
 }
 
-static void lock_case(struct bench* bench, repeat_fn repeat, void (*open)(struct bench*),
-                      void (*close)(struct bench*)) {
+static void lock_case(struct bench* bench, repeat_fn repeat, open_fn open, open_fn close) {
     struct samples samples = sample_origin(bench, repeat);
     const bool right = locks_exclude(bench, open, close);
     if (verified(bench, right, "two conflicting locks were held at once, or an update was lost"))
@@ -130,8 +131,7 @@ void run_lock_all(struct bench* bench) {
     lock_case(bench, lock_all, open_all, close_all);
 }
 
-/* --- 8-byte operations, each completed by a flush, inside one shared lock
- * ------------------------- */
+/* --- 8-byte operations, each completed by a flush, inside one shared lock -------------------- */
 
 static void put8(struct bench* bench, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -181,7 +181,7 @@ static void accumulate8(struct bench* bench, int64_t n) {
     }
 }
 
-static struct samples sample_inside_lock(struct bench* bench, repeat_fn repeat) {
+struct samples sample_inside_lock(struct bench* bench, repeat_fn repeat) {
     if (ORIGIN == bench->rank)
         open_shared(bench);
     struct samples samples = sample_origin(bench, repeat);
@@ -191,7 +191,7 @@ static struct samples sample_inside_lock(struct bench* bench, repeat_fn repeat) 
     return samples;
 }
 
-static void word_case(struct bench* bench, repeat_fn repeat) {
+void word_case(struct bench* bench, repeat_fn repeat) {
     struct samples samples = sample_inside_lock(bench, repeat);
     if (verified(bench, target_counted(bench), "the word is not what the operations add up to"))
         report_result(bench, "\"size\":8", "latency", "ns", &samples, "");
@@ -214,21 +214,21 @@ void run_accumulate8_flush(struct bench* bench) {
     word_case(bench, accumulate8);
 }
 
-static void target_holds(struct bench* bench, int64_t value) {
+void target_holds(struct bench* bench, int64_t value) {
     bench->done = value;
     if (TARGET == bench->rank)
         write_own_word(bench, value);
     MPI_Barrier(bench->comm);
 }
 
-void run_get8_flush(struct bench* bench) {
+void fetch_case(struct bench* bench, repeat_fn repeat) {
     target_holds(bench, INT64_C(0x0123456789abcdef));
-    struct samples samples = sample_inside_lock(bench, get8);
+    struct samples samples = sample_inside_lock(bench, repeat);
     /* A value cached at the origin would have looked right so far. */
     target_holds(bench, INT64_C(0x1032547698badcfe));
     if (ORIGIN == bench->rank) {
         open_shared(bench);
-        get8(bench, 1);
+        repeat(bench, 1);
         close_one(bench);
     }
     if (verified(bench, true, "a get returned something else than the target's word"))
@@ -236,8 +236,11 @@ void run_get8_flush(struct bench* bench) {
     samples_free(&samples);
 }
 
-/* --- active target
- * -------------------------------------------------------------------------------- */
+void run_get8_flush(struct bench* bench) {
+    fetch_case(bench, get8);
+}
+
+/* --- active target --------------------------------------------------------------------------- */
 
 /* Each fence closes the epoch of one put and opens the next. */
 static void fence(struct bench* bench, int64_t n) {

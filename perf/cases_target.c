@@ -6,8 +6,7 @@
 
 enum { TAG_COMPUTING = 1, TAG_STOP = 2 };
 
-/* --- receiver overlap
- * ----------------------------------------------------------------------------- */
+/* --- receiver overlap ------------------------------------------------------------------------ */
 
 static const double work_ns = 20e6;
 static const unsigned seed = 17;
@@ -106,8 +105,7 @@ void run_receiver_overlap_many(struct bench* bench) {
         receiver_point(bench, size, origins);
 }
 
-/* --- a target that computes and never calls MPI
- * ---------------------------------------------------- */
+/* --- a target that computes and never calls MPI ---------------------------------------------- */
 
 enum { CALL_LOCK, CALL_PUT, CALL_FETCH_AND_OP, CALL_UNLOCK, CALLS };
 
@@ -145,7 +143,7 @@ static void busy_round(struct bench* bench, double elapsed[CALLS]) {
     MPI_Barrier(bench->comm);
     if (TARGET == bench->rank) {
         MPI_Send(NULL, 0, MPI_BYTE, ORIGIN, TAG_COMPUTING, bench->comm);
-        compute_for(bench->busy_seconds);
+        compute_for(bench->settings->busy_seconds);
     } else if (ORIGIN == bench->rank) {
         MPI_Recv(NULL, 0, MPI_BYTE, TARGET, TAG_COMPUTING, bench->comm, MPI_STATUS_IGNORE);
         measured_epoch(bench, 1000 + bench->done, elapsed);
@@ -178,7 +176,7 @@ void run_target_busy(struct bench* bench) {
         for (int call = 0; call < CALLS; call++)
             samples[call].values[i] = elapsed[call];
     }
-    snprintf(params, sizeof params, "\"busy_s\":%g", bench->busy_seconds);
+    snprintf(params, sizeof params, "\"busy_s\":%g", bench->settings->busy_seconds);
     if (verified(bench, target_words_right(bench), "the target's words are not what was written"))
         for (int call = 0; call < CALLS; call++)
             report_result(bench, params, names[call], "ns", &samples[call], "");

@@ -3,37 +3,82 @@
 
 perf_rma_bench_sources = \
 	perf/rma_bench.c \
+	perf/catalogue.c \
 	perf/sampling.c \
 	perf/report.c \
 	perf/transfer.c \
 	perf/cases_sync.c \
 	perf/cases_overlap.c \
-	perf/cases_target.c
+	perf/cases_target.c \
+	perf/cases_calls.c \
+	perf/cases_locks.c \
+	perf/cases_dht.c \
+	perf/dht.c \
+	perf/cases_lu.c \
+	perf/lu.c \
+	perf/lu_blocks.c
+
+perf_rma_bench_headers = perf/bench.h perf/words.h perf/dht.h perf/lu.h
 
 PERF_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Wshadow $(WERROR)
 
-noinst_SCRIPTS += perf/rma_bench
-CLEANFILES += perf/rma_bench comparison.json comparison.csv
+noinst_SCRIPTS += perf/rma_bench perf/paths
+CLEANFILES += perf/rma_bench perf/paths comparison.json comparison.csv
 
-perf/rma_bench: $(perf_rma_bench_sources) perf/bench.h
+perf/rma_bench: $(perf_rma_bench_sources) $(perf_rma_bench_headers)
 	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
 	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
-	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources
+	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources -lm
+
+## The same program for MPICH, where that is installed; the driver's row mpich runs it.
+MPICH_CC = mpicc.mpich
+CLEANFILES += perf/rma_bench_mpich
+.PHONY: perf-mpich
+perf-mpich:
+	@if command -v $(MPICH_CC) >/dev/null 2>&1; then $(MAKE) perf/rma_bench_mpich; fi
+
+perf/rma_bench_mpich: $(perf_rma_bench_sources) $(perf_rma_bench_headers)
+	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
+	for file in $(perf_rma_bench_sources); do sources="$$sources $(srcdir)/$$file"; done; \
+	$(MPICH_CC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $$sources -lm
+
+perf/paths: perf/paths.c
+	$(AM_V_GEN)$(MKDIR_P) perf; \
+	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $(srcdir)/perf/paths.c
 
 ## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
 BENCH =
 .PHONY: bench
-bench: perf/rma_bench
+bench: perf/rma_bench perf-mpich
 	$(srcdir)/perf/compare --bench perf/rma_bench --mpirun "$(MPIRUN)" $(BENCH)
 
-TESTS += perf/test_compare.py perf/test_bench.py
+## The page about it all; REPORT=--small for about three minutes.
+REPORT =
+.PHONY: report
+report: perf/rma_bench perf-mpich
+	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
+
+TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
+	perf/guard perf/test_guard.py perf/test_tune.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
-	perf/bench.h \
+	$(perf_rma_bench_headers) \
 	perf/compare \
+	perf/components.py \
+	perf/interleaved.py \
+	perf/tables.py \
 	perf/test_compare.py \
 	perf/test_bench.py \
+	perf/report \
+	perf/plots.py \
+	perf/page.py \
+	perf/test_report.py \
+	perf/paths.c \
+	perf/guard \
+	perf/instructions.json \
+	perf/test_guard.py \
+	perf/test_tune.py \
 	perf/fault.c \
 	perf/local.mk \
 	perf/README.md

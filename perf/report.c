@@ -31,6 +31,8 @@ static const char* mpi_version(void) {
     if ('\0' == version[0]) {
         MPI_Get_library_version(version, &length);
         version[strcspn(version, ",\n")] = '\0';
+        for (char* tab = version; NULL != (tab = strchr(tab, '\t'));)
+            *tab = ' '; /* MPICH */
     }
     return version;
 }

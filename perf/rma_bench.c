@@ -6,210 +6,139 @@
  * an error and never a result. */
 #include "bench.h"
 
-#include <fnmatch.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MPI_PASSIVE "MPI-4.0 12.5.3"
-#define MPI_FLUSH "MPI-4.0 12.5.4"
-#define MPI_ACTIVE "MPI-4.0 12.5.1-2"
-#define MPI_PROGRESS "MPI-4.0 12.7.3"
-#define PAPER "direct-passive "
-
-enum { WORD_WINDOW = 4096, EPOCH_WINDOW = 1 << 20 };
-
-/* What rows have in common: flavors, least ranks, samples, window bytes, and how many operations of
- * --size share an epoch (0 where the size is fixed). */
-#define WORDS "allocate", 2, 200, WORD_WINDOW, 0
-#define LATENCY "allocate", 2, 100, EPOCH_WINDOW, 1
-#define OVERLAP "allocate", 2, 50, EPOCH_WINDOW, 1
-#define OVERLAP_OPS "allocate", 2, 50, EPOCH_WINDOW, OPERATIONS_MAX
-#define RECEIVER(ranks) "allocate", ranks, 10, EPOCH_WINDOW, 1
-#define BUSY_TARGET "allocate,create", 2, 1, WORD_WINDOW, 0
-
-// clang-format off
-static const struct bench_case catalogue[] = {
-    {"lock_excl", run_lock_excl, MPI_PASSIVE, "-", "lock+unlock, ns", WORDS},
-    {"lock_shared", run_lock_shared, MPI_PASSIVE, "-", "lock+unlock, ns", WORDS},
-    {"lock_all", run_lock_all, MPI_PASSIVE, "-", "lock+unlock, ns", WORDS},
-    {"put8_flush", run_put8_flush, MPI_FLUSH, "8 B", "latency, ns", WORDS},
-    {"get8_flush", run_get8_flush, MPI_FLUSH, "8 B", "latency, ns", WORDS},
-    {"fetch_and_op_flush", run_fetch_and_op_flush, MPI_FLUSH, "SUM, INT64_T", "latency, ns", WORDS},
-    {"compare_and_swap_flush", run_compare_and_swap_flush, MPI_FLUSH, "INT64_T",
-     "latency, ns", WORDS},
-    {"accumulate8_flush", run_accumulate8_flush, MPI_FLUSH, "SUM, INT64_T", "latency, ns", WORDS},
-    {"fence", run_fence, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
-    {"pscw", run_pscw, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
-    {"lock_put_unlock", run_lock_put_unlock, PAPER "5.1, fig. 3a", "1 B .. 1 MB",
-     "latency, ns", LATENCY},
-    {"lock_get_unlock", run_lock_get_unlock, PAPER "5.1, fig. 3b", "1 B .. 1 MB",
-     "latency, ns", LATENCY},
-    {"overlap_put", run_overlap_put, PAPER "5.2, fig. 4a", "4 KB .. 1 MB", "hidden, %", OVERLAP},
-    {"overlap_get", run_overlap_get, PAPER "5.2, fig. 4b", "4 KB .. 1 MB", "hidden, %", OVERLAP},
-    {"overlap_ops_put", run_overlap_ops_put, PAPER "5.2, fig. 5a", "32 KB, 1 .. 32 operations",
-     "hidden, %", OVERLAP_OPS},
-    {"overlap_ops_get", run_overlap_ops_get, PAPER "5.2, fig. 5b", "32 KB, 1 .. 32 operations",
-     "hidden, %", OVERLAP_OPS},
-    {"receiver_overlap", run_receiver_overlap, PAPER "5.2, fig. 6a", "4 KB .. 256 KB, one origin",
-     "slowdown; epochs served/ms", RECEIVER(2)},
-    {"receiver_overlap_many", run_receiver_overlap_many, PAPER "5.2, fig. 6b",
-     "32 KB, 2 .. ranks-1 origins", "slowdown; epochs served/ms", RECEIVER(3)},
-    {"target_busy", run_target_busy, MPI_PROGRESS, "--busy 2 s", "per call, ns", BUSY_TARGET},
-};
-// clang-format on
-
-static const size_t catalogue_length = sizeof catalogue / sizeof *catalogue;
-
 struct options {
     const char* run;     /* comma list of names or patterns */
     const char* flavors; /* comma list, or NULL for each row's own */
     int iterations;      /* or 0 for each row's own */
-    long size;
-    double busy_seconds;
+    struct settings settings;
     bool list, json;
 };
 
-/* --- selection
- * -------------------------------------------------------------------------------------- */
-
-enum { WORD_MAX = 128 };
-
-typedef bool (*match_fn)(const char* word, const char* name);
-
-static bool same(const char* word, const char* name) {
-    return 0 == strcmp(word, name);
-}
-
-static bool glob(const char* word, const char* name) {
-    return 0 == fnmatch(word, name, 0);
-}
-
-/* Takes the next word off a comma list; false at its end. */
-static bool next_word(const char** list, char word[WORD_MAX]) {
-    if ('\0' == **list)
-        return false;
-    const size_t length = strcspn(*list, ",");
-    snprintf(word, WORD_MAX, "%.*s", (int)length, *list);
-    *list += length + (',' == (*list)[length]);
-    return true;
-}
-
-/* Whether some word of a comma list matches the name. */
-static bool listed(const char* list, const char* name, match_fn match) {
-    char word[WORD_MAX];
-    while (next_word(&list, word))
-        if (match(word, name))
-            return true;
-    return false;
-}
-
-static bool selects_case(const char* word) {
-    for (size_t i = 0; i < catalogue_length; i++)
-        if (glob(word, catalogue[i].name))
-            return true;
-    return false;
-}
-
-static bool is_flavor(const char* word) {
-    return same(word, "allocate") || same(word, "create");
-}
-
-/* A word that selects nothing is a misspelling, and would silently measure less than was asked. */
-static bool all_known(const char* list, const char* what, bool (*known)(const char*)) {
-    char word[WORD_MAX];
-    while (next_word(&list, word)) {
-        if (!known(word)) {
-            fprintf(stderr, "rma_bench: unknown %s '%s'\n", what, word);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void print_catalogue(bool json) {
-    for (size_t i = 0; i < catalogue_length; i++) {
-        const struct bench_case* c = &catalogue[i];
-        if (json)
-            printf("{\"case\":\"%s\",\"source\":\"%s\",\"parameters\":\"%s\",\"metric\":\"%s\","
-                   "\"flavors\":\"%s\",\"min_ranks\":%d}\n",
-                   c->name, c->source, c->parameters, c->metric, c->flavors, c->min_ranks);
-        else
-            printf("%-23s %-27s %-28s %s\n", c->name, c->source, c->parameters, c->metric);
-    }
-}
-
-/* --- options
- * ------------------------------------------------------------------------------------------ */
+/* --- options --------------------------------------------------------------------------------- */
 
 static void usage(FILE* out) {
-    fputs("usage: mpirun -n RANKS rma_bench [--run CASE[,CASE]] [--flavor allocate|create]\n"
-          "                                 [--iters N] [--size BYTES] [--busy SECONDS]\n"
+    fputs("usage: mpirun -n RANKS rma_bench [--run CASE[,CASE]] [OPTION...]\n"
           "       rma_bench --list [--json]\n"
           "\n"
           "  --run     cases or patterns such as 'lock_*' (default: all)\n"
-          "  --flavor  how windows are made; a comma list runs both (default: as catalogued)\n"
+          "  --flavor  how windows are made, allocate or create; a comma list runs both\n"
+          "            (default: as catalogued)\n"
           "  --iters   samples per result, the first tenth of which is discarded\n"
           "  --size    bytes per operation instead of the case's own sweep\n"
-          "  --busy    how long the target of target_busy computes (default: 2)\n",
+          "  --busy    how long the target of target_busy computes, in s (default: 2)\n"
+          "  --order   rows of the LU matrix; a comma list runs all (default: 1000)\n"
+          "  --block   rows of its blocks (default: 128)\n"
+          "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
+          "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n",
           out);
 }
 
+/* Numbers with commas between them; an empty list if there is anything else, or one out of range.
+ */
+static struct list list_of(const char* text, double low, double high) {
+    struct list list = {.count = 0};
+    char* end = NULL;
+    while (list.count < LIST_MAX) {
+        const double value = strtod(text, &end);
+        if (end == text || !(value >= low && value <= high) || ('\0' != *end && ',' != *end))
+            return (struct list){.count = 0};
+        list.values[list.count++] = value;
+        if ('\0' == *end)
+            return list;
+        text = end + 1;
+    }
+    return (struct list){.count = 0};
+}
+
+static int positive(const char* text) {
+    const struct list list = list_of(text, 1, 1 << 30);
+    return 1 == list.count ? (int)list.values[0] : -1;
+}
+
 static bool options_sane(const struct options* o) {
-    if (o->iterations < 0 || o->size == 0 || o->size < -1 || o->size > (1L << 30) ||
-        !(o->busy_seconds > 0)) {
-        fprintf(stderr, "rma_bench: --iters, --size (up to 1 GiB) and --busy must be positive\n");
+    const struct settings* s = &o->settings;
+    const char* wrong = o->iterations < 0              ? "--iters"
+                        : 0 == s->size || -1 > s->size ? "--size"
+                        : !(s->busy_seconds > 0)       ? "--busy"
+                        : 0 == s->orders.count         ? "--order"
+                        : s->block < 1                 ? "--block"
+                        : 0 == s->writers.count        ? "--writers"
+                                                       : NULL;
+    if (NULL != wrong) {
+        fprintf(stderr, "rma_bench: %s is out of range, or not a number\n", wrong);
         return false;
     }
-    if (NULL != o->flavors && !all_known(o->flavors, "flavor", is_flavor))
+    return (NULL == o->flavors || flavors_known(o->flavors)) && cases_known(o->run);
+}
+
+enum option_key { RUN = 1, FLAVOR, ITERS, SIZE, BUSY, ORDER, BLOCK, WRITERS, LIST, JSON, HELP };
+
+static const struct option long_options[] = {
+    {"run", required_argument, NULL, RUN},     {"flavor", required_argument, NULL, FLAVOR},
+    {"iters", required_argument, NULL, ITERS}, {"size", required_argument, NULL, SIZE},
+    {"busy", required_argument, NULL, BUSY},   {"order", required_argument, NULL, ORDER},
+    {"block", required_argument, NULL, BLOCK}, {"writers", required_argument, NULL, WRITERS},
+    {"list", no_argument, NULL, LIST},         {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},         {NULL, 0, NULL, 0},
+};
+
+/* False if there is no such option. */
+static bool take_option(struct options* o, int key) {
+    switch (key) {
+    case RUN:
+        o->run = optarg;
+        return true;
+    case FLAVOR:
+        o->flavors = optarg;
+        return true;
+    case ITERS:
+        o->iterations = positive(optarg);
+        return true;
+    case SIZE:
+        o->settings.size = positive(optarg) > 0 ? positive(optarg) : -2;
+        return true;
+    case BUSY:
+        o->settings.busy_seconds = atof(optarg);
+        return true;
+    case ORDER:
+        o->settings.orders = list_of(optarg, 1, 1 << 20);
+        return true;
+    case BLOCK:
+        o->settings.block = positive(optarg);
+        return true;
+    case WRITERS:
+        o->settings.writers = list_of(optarg, 0, 100);
+        return true;
+    case LIST:
+        return o->list = true;
+    case JSON:
+        return o->json = true;
+    default:
         return false;
-    return all_known(o->run, "case (see --list)", selects_case);
+    }
 }
 
 static struct options parse(int argc, char** argv) {
-    enum { RUN = 'r', FLAVOR = 'f', ITERS = 'i', SIZE = 's', BUSY = 'b', LIST = 'l', JSON = 'j' };
-    static const struct option long_options[] = {
-        {"run", required_argument, NULL, RUN},
-        {"flavor", required_argument, NULL, FLAVOR},
-        {"iters", required_argument, NULL, ITERS},
-        {"size", required_argument, NULL, SIZE},
-        {"busy", required_argument, NULL, BUSY},
-        {"list", no_argument, NULL, LIST},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct options o = {.run = "*", .size = -1, .busy_seconds = 2};
-    int c;
-    while (-1 != (c = getopt_long(argc, argv, "h", long_options, NULL))) {
-        switch (c) {
-        case RUN:
-            o.run = optarg;
-            break;
-        case FLAVOR:
-            o.flavors = optarg;
-            break;
-        case ITERS:
-            o.iterations = atoi(optarg) > 0 ? atoi(optarg) : -1;
-            break;
-        case SIZE:
-            o.size = atol(optarg);
-            break;
-        case BUSY:
-            o.busy_seconds = atof(optarg);
-            break;
-        case LIST:
-            o.list = true;
-            break;
-        case JSON:
-            o.json = true;
-            break;
-        case 'h':
+    struct options o = {
+        .run = "*",
+        .settings = {.size = -1,
+                     .busy_seconds = 2,
+                     .orders = {.values = {1000}, .count = 1},
+                     .block = 128,
+                     .writers = {.values = {0, 0.2, 2, 5, 20, 50, 100}, .count = 7}}};
+    int key;
+    while (-1 != (key = getopt_long(argc, argv, "", long_options, NULL))) {
+        if (HELP == key) {
             usage(stdout);
             exit(0);
-        default:
+        }
+        if (!take_option(&o, key)) {
             usage(stderr);
             exit(2);
         }
@@ -223,8 +152,7 @@ static struct options parse(int argc, char** argv) {
     return o;
 }
 
-/* --- windows
- * ------------------------------------------------------------------------------------------- */
+/* --- windows --------------------------------------------------------------------------------- */
 
 static void* buffer_new(size_t bytes) {
     void* buffer = NULL;
@@ -283,13 +211,19 @@ static void window_close(struct bench* bench) {
     free(bench->local);
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------------------- */
+/* --- running --------------------------------------------------------------------------------- */
 
-static size_t window_bytes(const struct bench* bench) {
-    const size_t size = bench->size_wanted > 0 ? (size_t)bench->size_wanted : 0;
+static size_t bytes_wanted(const struct bench* bench) {
+    if (NULL != bench->row->bytes)
+        return bench->row->bytes(bench);
+    const size_t size = bench->settings->size > 0 ? (size_t)bench->settings->size : 0;
     const size_t needed = size * (size_t)bench->row->operations;
     return needed > bench->row->window_bytes ? needed : bench->row->window_bytes;
+}
+
+/* Whole cache lines: MPICH 4.0.2 puts the parts of a shared window in the wrong place otherwise. */
+static size_t window_bytes(const struct bench* bench) {
+    return (bytes_wanted(bench) + 63) / 64 * 64;
 }
 
 static void run_case(struct bench* bench) {
@@ -315,7 +249,7 @@ static void run_selected(struct bench* bench, const struct options* options) {
         for (size_t i = 0; i < catalogue_length; i++) {
             const struct bench_case* row = &catalogue[i];
             const char* wanted = NULL != options->flavors ? options->flavors : row->flavors;
-            if (!listed(options->run, row->name, glob) || !listed(wanted, flavors[f], same))
+            if (!case_listed(options->run, row->name) || !flavor_listed(wanted, flavors[f]))
                 continue;
             bench->row = row;
             bench->flavor = flavors[f];
@@ -328,11 +262,11 @@ static void run_selected(struct bench* bench, const struct options* options) {
 int main(int argc, char** argv) {
     const struct options options = parse(argc, argv);
     if (options.list) {
-        print_catalogue(options.json);
+        catalogue_print(options.json);
         return 0;
     }
     MPI_Init(&argc, &argv);
-    struct bench bench = {.size_wanted = options.size, .busy_seconds = options.busy_seconds};
+    struct bench bench = {.settings = &options.settings};
     MPI_Comm_dup(MPI_COMM_WORLD, &bench.comm);
     MPI_Comm_rank(bench.comm, &bench.rank);
     MPI_Comm_size(bench.comm, &bench.ranks);

@@ -16,6 +16,7 @@ BENCH = next((path.resolve() for path in (pathlib.Path("perf/rma_bench"), HERE /
               if os.access(path, os.X_OK)), None)
 MPICC = os.environ.get("MPICC") or shutil.which("mpicc.openmpi") or "mpicc"
 MPIRUN = os.environ.get("MPIRUN") or shutil.which("mpirun.openmpi") or "mpirun"
+SMALL = ["--order", "100", "--block", "16", "--writers", "0,20,100"]
 SKIP = 77  # what Automake takes for "could not be run here"
 
 
@@ -26,7 +27,7 @@ def run(*arguments, ranks=2, component="sm", **environment):
         command.append("--allow-run-as-root")
     for name in environment:
         command += ["-x", name]
-    command += [BENCH, "--iters", "4", "--busy", "0.01", *arguments]
+    command += [BENCH, "--iters", "4", "--busy", "0.01", *SMALL, *arguments]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True,
                           text=True, timeout=120)
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -61,6 +62,23 @@ class Bench(unittest.TestCase):
         self.assertEqual([(event["flavor"], event["params"]) for event in results],
                          [("create", {"size": 24})], done.stderr)
 
+    def test_lu_of_every_shape(self):
+        orders = [1, 7, 16, 33, 100]  # less than a block, one block, ragged last blocks
+        for ranks in (1, 2, 3, 4):
+            done, events = run("--run", "lu_*", "--order", ",".join(map(str, orders)), ranks=ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            totals = [(event["case"], event["params"]["order"]) for event in events
+                      if event["event"] == "result" and event["metric"] == "total"]
+            self.assertEqual(totals, [(case, order) for case in
+                                      ("lu_exclusive", "lu_shared", "lu_lock_all")
+                                      for order in orders])
+
+    def test_wrong_numbers_are_refused(self):
+        for option in ("--order 0", "--order 5,x", "--block -1", "--iters many", "--size 0"):
+            done = subprocess.run([BENCH, *option.split()], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn(option.split()[0], done.stderr)
+
     def test_too_few_ranks_is_a_reason_not_a_gap(self):
         _, events = run("--run", "receiver_overlap_many")
         self.assertEqual([event["reason"] for event in events if event["event"] == "cannot"],
@@ -90,8 +108,9 @@ class Faults(unittest.TestCase):
         self.assertIn("WRONG VALUES", done.stderr)
 
     def test_locks_that_do_not_exclude_are_wrong(self):
-        locks = {"lock_excl", "lock_shared", "lock_all"}
-        done, events = run("--run", ",".join(locks), LD_PRELOAD=self.fault, RMA_FAULT="shared")
+        locks = {"lock_excl", "lock_shared", "lock_all", "lb", "ecsb", "sob", "wcsb", "warb",
+                 "dht_locks"}
+        done, events = run("--run", ",".join(locks), "--writers", "100", ranks=3, LD_PRELOAD=self.fault, RMA_FAULT="shared")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(cases_of(events, "wrong"), locks)
 

@@ -31,6 +31,9 @@ def load_compare():
 
 
 compare = load_compare()
+import components
+import interleaved
+import tables
 
 # Plays both mpirun and rma_bench. As rma_bench it lists three cases; as mpirun it behaves as the
 # component arguments say, and logs which component was run with which cases.
@@ -86,21 +89,21 @@ sys.exit(1 if who == "wrong" else 0)
 
 class Statistics(unittest.TestCase):
     def test_median_and_range_of_few_values(self):
-        interval = compare.median_interval([3, 1, 2])
+        interval = interleaved.median_interval([3, 1, 2])
         self.assertEqual((interval.median, interval.low, interval.high), (2, 1, 3))
         self.assertAlmostEqual(interval.confidence, 1 - 2 * 0.5 ** 3)
 
     def test_single_value_claims_no_confidence(self):
-        interval = compare.median_interval([7])
+        interval = interleaved.median_interval([7])
         self.assertEqual((interval.median, interval.low, interval.high, interval.confidence),
                          (7, 7, 7, 0))
 
     def test_interval_is_as_tight_as_the_confidence_allows(self):
         # Textbook values: 95 % takes the extremes of 6, and the 2nd and 8th of 9 give 96.1 %.
-        six = compare.median_interval(range(1, 7))
+        six = interleaved.median_interval(range(1, 7))
         self.assertEqual((six.low, six.high), (1, 6))
         self.assertAlmostEqual(six.confidence, 0.96875)
-        nine = compare.median_interval(range(1, 10))
+        nine = interleaved.median_interval(range(1, 10))
         self.assertEqual((nine.low, nine.high), (2, 8))
         self.assertAlmostEqual(nine.confidence, 0.9609375)
 
@@ -109,26 +112,26 @@ class Statistics(unittest.TestCase):
         for count in range(2, 13):
             covered = 0
             for signs in itertools.product((-1, 1), repeat=count):
-                interval = compare.median_interval([s * (i + 1) for i, s in enumerate(signs)])
+                interval = interleaved.median_interval([s * (i + 1) for i, s in enumerate(signs)])
                 covered += interval.low <= 0 <= interval.high
             self.assertAlmostEqual(covered / 2 ** count, interval.confidence)
 
     def test_one_outlier_moves_neither_median_nor_interval(self):
-        calm = compare.median_interval(range(1, 12))
-        self.assertEqual(compare.median_interval([*range(1, 11), 10 ** 9]), calm)
+        calm = interleaved.median_interval(range(1, 12))
+        self.assertEqual(interleaved.median_interval([*range(1, 11), 10 ** 9]), calm)
 
     def test_ratios_are_formed_within_repeats(self):
         # The second repeat was ten times slower for everyone: the ratio does not move.
-        self.assertEqual(compare.paired_ratios({0: 20, 1: 200, 2: 40}, {0: 10, 1: 100, 3: 5}),
+        self.assertEqual(interleaved.paired_ratios({0: 20, 1: 200, 2: 40}, {0: 10, 1: 100, 3: 5}),
                          [2, 2])
 
     def test_a_zero_baseline_gives_no_ratio(self):
-        self.assertEqual(compare.paired_ratios({0: 20}, {0: 0}), [])
+        self.assertEqual(interleaved.paired_ratios({0: 20}, {0: 0}), [])
 
 
 class Reasons(unittest.TestCase):
     def reason(self, errors, status=1, hung=False):
-        return compare.reason_of(compare.Outcome(status, hung, errors), 5)
+        return interleaved.reason_of(interleaved.Outcome(status, hung, errors), 5)
 
     def test_reasons(self):
         self.assertEqual(self.reason("", 3), "exit status 3 without a message")
@@ -142,13 +145,13 @@ class Reasons(unittest.TestCase):
                          "exit status 1 without a message")
 
     def test_numbers_are_readable(self):
-        self.assertEqual(compare.scaled_unit(85.04, "ns"), ("ns", 1))
-        self.assertEqual(compare.scaled_unit(2.5e3, "ns"), ("us", 1e3))
-        self.assertEqual(compare.scaled_unit(2.5e3, "%"), ("%", 1))
-        self.assertEqual([compare.digits(value) for value in (0, 0.004, 1.234, 85.04, 2500, 7e6)],
+        self.assertEqual(tables.scaled_unit(85.04, "ns"), ("ns", 1))
+        self.assertEqual(tables.scaled_unit(2.5e3, "ns"), ("us", 1e3))
+        self.assertEqual(tables.scaled_unit(2.5e3, "%"), ("%", 1))
+        self.assertEqual([tables.digits(value) for value in (0, 0.004, 1.234, 85.04, 2500, 7e6)],
                          ["0.00", "4.0e-03", "1.23", "85.0", "2500", "7.0e+06"])
-        self.assertEqual(compare.human_size(32768), "32K")
-        self.assertEqual(compare.human_size(1000), "1000")
+        self.assertEqual(tables.human_size(32768), "32K")
+        self.assertEqual(tables.human_size(1000), "1000")
 
 
 class Driver(unittest.TestCase):
@@ -235,6 +238,15 @@ class Driver(unittest.TestCase):
         self.assertEqual(set(self.medians(document, "late")), {"one", "two", "three"})
         self.assertIn("late: after its last case: could not finalize", table)
 
+    def test_another_mpi_that_is_not_there_keeps_its_row(self):
+        components.OTHER_MPI["elsewhere"] = ("no_such_mpirun", "rma_bench_elsewhere")
+        self.addCleanup(components.OTHER_MPI.pop, "elsewhere")
+        status, table, document, _ = self.compare(
+            "good", options=["--component", "elsewhere="])
+        self.assertEqual(status, 0)
+        self.assertEqual(table.count("cannot: no_such_mpirun is not installed"), 3)
+        self.assertEqual(set(self.medians(document, "good")), {"one", "two", "three"})
+
     def test_nothing_measured_is_a_failure(self):
         status, table, _, _ = self.compare("absent")
         self.assertEqual(status, 1)
@@ -256,6 +268,51 @@ class Driver(unittest.TestCase):
         failed = [row for row in rows if row["failure"]]
         self.assertEqual([(row["case"], row["component"], row["median"]) for row in failed],
                          [("two", "crash", "")])
+
+
+class Components(unittest.TestCase):
+    """On a fake ompi_info."""
+    INFO = """#!/bin/sh
+case "$*" in *"--param osc rmalock"*) cat <<'END'
+mca:osc:rmalock:param:osc_rmalock_lock:value:auto
+mca:osc:rmalock:param:osc_rmalock_lock:help:Lock algorithm (auto|direct_passive|pfx)
+mca:osc:rmalock:param:osc_rmalock_t_w:value:0
+mca:osc:rmalock:param:osc_rmalock_t_w:help:Writers in a row; 0: ranks (0 to 1000000)
+END
+;; *) echo mca:osc:rmalock:version:1; esac
+"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        program = pathlib.Path(folder.name, "ompi_info")
+        program.write_text(self.INFO)
+        program.chmod(0o755)
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = f"{folder.name}:{path}"
+
+    def test_parameters_are_those_of_ompi_info(self):
+        t_w = components.rmalock_parameters()["osc_rmalock_t_w"]
+        self.assertEqual((t_w.default, t_w.low, t_w.high), ("0", 0, 1000000))
+
+    def test_every_lock_becomes_a_row(self):
+        self.assertEqual(components.expand(["sm", "rmalock/*"]),
+                         ["sm", "rmalock/direct_passive", "rmalock/pfx"])
+        self.assertEqual(components.arguments_of("rmalock/pfx", components.COMPONENTS),
+                         "--mca osc rmalock --mca osc_rmalock_lock pfx")
+        self.assertEqual(components.arguments_of("rmalock/pfx/t_w=16", {"rmalock": "R"}),
+                         "R --mca osc_rmalock_lock pfx --mca osc_rmalock_t_w 16")
+        for name in ("other/pfx", "rmalock/pfx/pfx"):
+            self.assertIsNone(components.arguments_of(name, components.COMPONENTS))
+
+    def test_an_absent_component_is_named(self):
+        self.assertEqual(components.absent_component("--mca osc sm"), "sm")
+        self.assertIsNone(components.absent_component("--mca osc rmalock"))
+
+    def test_without_rmalock_the_row_stays(self):
+        os.environ["PATH"] = "/nowhere"
+        self.assertEqual(components.expand(["rmalock/*"]), ["rmalock/*"])
 
 
 class Catalogue(unittest.TestCase):

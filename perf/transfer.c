@@ -92,8 +92,8 @@ bool transfer_verify(struct bench* bench, unsigned seed) {
 }
 
 int transfer_sizes(const struct bench* bench, const size_t* defaults, int count, size_t* sizes) {
-    if (bench->size_wanted > 0) {
-        sizes[0] = (size_t)bench->size_wanted;
+    if (bench->settings->size > 0) {
+        sizes[0] = (size_t)bench->settings->size;
         return 1;
     }
     for (int i = 0; i < count; i++)

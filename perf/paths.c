@@ -1,0 +1,125 @@
+/* Walks each uncontended on-node path many times, rank 0 against rank 1, and has callgrind write
+ * down the instructions of each: one dump for a path, under its name. perf/guard compares them with
+ * what is recorded. Rank 1 waits in a barrier, outside valgrind. */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined __has_include
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#endif
+#endif
+
+#ifndef CALLGRIND_ZERO_STATS
+/* Built without valgrind: guard finds no dumps, and says so. */
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#define CALLGRIND_ZERO_STATS
+#define CALLGRIND_DUMP_STATS_AT(name) ((void)(name))
+#endif
+
+enum { TARGET = 1, TIMES = 1000, WARM_UP = 10 };
+
+static MPI_Win window;
+static int64_t origin[2], result;
+static const int64_t one = 1;
+
+static void lock_shared(void) {
+    MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
+    MPI_Win_unlock(TARGET, window);
+}
+
+static void lock_exclusive(void) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window);
+    MPI_Win_unlock(TARGET, window);
+}
+
+static void lock_all(void) {
+    MPI_Win_lock_all(0, window);
+    MPI_Win_unlock_all(window);
+}
+
+static void put8(void) {
+    MPI_Put(origin, 1, MPI_INT64_T, TARGET, 0, 1, MPI_INT64_T, window);
+}
+
+static void get8(void) {
+    MPI_Get(&result, 1, MPI_INT64_T, TARGET, 0, 1, MPI_INT64_T, window);
+}
+
+static void fetch_and_op(void) {
+    MPI_Fetch_and_op(&one, &result, MPI_INT64_T, TARGET, 8, MPI_SUM, window);
+}
+
+static void compare_and_swap(void) {
+    MPI_Compare_and_swap(&one, &origin[1], &result, MPI_INT64_T, TARGET, 16, window);
+}
+
+static void accumulate8(void) {
+    MPI_Accumulate(&one, 1, MPI_INT64_T, TARGET, 24, 1, MPI_INT64_T, MPI_SUM, window);
+}
+
+static void flush(void) {
+    MPI_Win_flush(TARGET, window);
+}
+
+static void flush_all(void) {
+    MPI_Win_flush_all(window);
+}
+
+/* Not inlined, so that the loop is the same for all. */
+static __attribute__((noinline)) void count(const char* name, void (*path)(void)) {
+    for (int i = 0; i < WARM_UP; i++)
+        path();
+    CALLGRIND_ZERO_STATS;
+    for (int i = 0; i < TIMES; i++)
+        path();
+    CALLGRIND_DUMP_STATS_AT(name);
+}
+
+static void count_all(void) {
+    count("lock_shared", lock_shared);
+    count("lock_exclusive", lock_exclusive);
+    count("lock_all", lock_all);
+    MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
+    count("put8", put8);
+    count("get8", get8);
+    count("fetch_and_op", fetch_and_op);
+    count("compare_and_swap", compare_and_swap);
+    count("accumulate8", accumulate8);
+    count("flush", flush);
+    count("flush_all", flush_all);
+    MPI_Win_unlock(TARGET, window);
+    MPI_Win_lock_all(0, window);
+    count("put8_in_lock_all", put8);
+    count("flush_in_lock_all", flush);
+    MPI_Win_unlock_all(window);
+}
+
+int main(int argc, char** argv) {
+    int rank, ranks;
+    int64_t* memory;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    memory[0] = memory[1] = memory[2] = memory[3] = 0;
+    origin[0] = 7;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (0 == rank && ranks > 1) {
+        CALLGRIND_START_INSTRUMENTATION;
+        count_all();
+        CALLGRIND_STOP_INSTRUMENTATION;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const int calls = TIMES + WARM_UP;
+    const int wrong = TARGET == rank && (7 != memory[0] || calls != memory[1] || 1 != memory[2] ||
+                                         calls != memory[3]);
+    if (wrong)
+        fprintf(stderr, "paths: the target's words are not what the calls add up to\n");
+    MPI_Win_free(&window);
+    MPI_Finalize();
+    return wrong;
+}
