@@ -93,12 +93,12 @@ class AllGate {
 
     /// `holding`: this process holds a lock, of this or another window (R4).
     Hold acquire_exclusive(Rank target, bool holding) {
-        const bool first_mode_gates = kGatedAlways || mode(fabric_.get(gate_)) != kUngated;
-        if (first_mode_gates)
+        const bool gated = kGatedAlways || fabric_.get(mark_) != 0;
+        if (gated)
             enter_room(holding);
         Hold hold = lock_.acquire_exclusive(target);
-        hold.in_room = first_mode_gates;
-        if (!first_mode_gates && mode(fabric_.get(gate_)) != kUngated)
+        hold.in_room = gated;
+        if (!gated && fabric_.get(mark_) != 0)
             hold = enter_late(target, hold, holding);
         return hold;
     }

@@ -154,6 +154,8 @@ void add_all_gate(std::vector<Case>& cases) {
     using namespace all_gate_fault;
     cases.push_back(gate<NoSecondLook>("all_gate/no_second_look", "1W+1A", {w, all_locker(3)},
                                        Failure::exclusion));
+    cases.push_back(gate<OneMark>("all_gate/one_mark", "1A+1W", {all_locker(3), w},
+                                  Failure::exclusion));
     cases.push_back(gate<NobodyWaits>("all_gate/nobody_waits", "1W+2A once",
                                       {writer(1), all_locker(1), all_locker(1)},
                                       Failure::exclusion));

@@ -169,7 +169,8 @@ TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
 TEST_F(Cost, LockAllVisitsEveryTargetOnceInTheLifeOfAWindow) {
     gate.enter_all();
     const VerbCounts first = fabric.take();
-    EXPECT_EQ(first.atomics, 1U + 1 + 4 + 1); // join, announce, one shared acquire a target, settle
+    // Join, announce, mark the node, one shared acquire a target, settle.
+    EXPECT_EQ(first.atomics, 1U + 1 + 1 + 4 + 1);
     EXPECT_EQ(first.posted, 4U);
 }
 

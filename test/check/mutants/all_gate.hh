@@ -20,6 +20,11 @@ struct NoSecondLook : Sound {
     bool target_is_mine_ = false;
 };
 
+/// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
+struct OneMark : Sound {
+    bool skips_swap(Word w, Value) { return w.slot == kM && w.rank != 0; }
+};
+
 /// The first time a process should wait at the gate, it goes on at once.
 struct NobodyWaits : Sound {
     bool skips_await(Word w) { return w.slot == kG && waits_++ == 0; }
