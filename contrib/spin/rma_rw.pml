@@ -102,25 +102,41 @@ inline clear(word) {
     fi
 }
 
+/* all at the moment at which nobody is left; else those that were closed are opened again */
 inline close_counters() {
     c = 0;
     do
     :: c < ELEMENTS -> atomic { arrived[c] = arrive[c]; write[c] = 1 }; c++
     :: else -> break
     od;
-#ifndef NO_DRAIN
     c = 0;
     do
-    :: c < ELEMENTS -> atomic { depart[c] == arrived[c] -> parity[c] = 1 - parity[c] }; c++
-    :: else -> break
-    od
+    :: c == ELEMENTS -> break
+    :: c < ELEMENTS ->
+        atomic {
+#ifdef NO_DRAIN
+            other = 1;
 #else
-    c = 0;
-    do
-    :: c < ELEMENTS -> parity[c] = 1 - parity[c]; c++
-    :: else -> break
-    od
+            other = (depart[c] == arrived[c]);
 #endif
+            parity[c] = parity[c] ^ other
+        };
+        c++;
+        if
+        :: other == 0 ->
+            c--;
+            do
+            :: c > 0 -> c--; parity[c] = 1 - parity[c]
+            :: else -> break
+            od;
+            do
+            :: c < ELEMENTS -> depart[c] == arrived[c]; c++
+            :: else -> break
+            od;
+            c = 0
+        :: else
+        fi
+    od
 }
 
 inline open_counters() {

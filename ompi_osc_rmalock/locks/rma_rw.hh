@@ -24,8 +24,8 @@
 //                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
 //    set_counters_to_WRITE                                                        L6: 2-7
 //                     for each counter: v = FADD(ARRIVE, WRITE);  open = [v.GEN | v.readers]
-//                     for each counter: until CAS(DEPART, open -> open ^ PAR) == open:
-//                                           await DEPART == open
+//                     until for each counter CAS(DEPART, open -> open ^ PAR) == open:
+//                         undo those that were closed;  for each counter: await DEPART == open
 //    writer release   release<N … 1>, and at level 1                              L5, L8
 //                     if total >= T_W or no successor:                            L8: 5-13
 //                         reset_counters;  next = MODE_CHANGE
@@ -39,7 +39,8 @@
 //   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
 //       resets, which clears the flag of a writer that came in between, or waits for a reset that
 //       nobody makes.
-//   D3  Nothing is subtracted from the counters (but see D9): they count on, 62 bits wide. The paper's reset
+//   D3  Nothing is subtracted from the counters (but see D9): they count on, 62 bits wide. The
+//   paper's reset
 //       takes DEPART from ARRIVE and then from DEPART; a writer that flags in between sees a
 //       drained counter with a reader inside.
 //   D4  WRITE is a bit, toggled by addition, instead of INT64_MAX / 2, which counts mix with.
@@ -51,12 +52,14 @@
 //       that a counter nobody uses holds nobody up. As printed, T_R protects nobody.
 //   D7  T_W counts critical sections (T4).
 //   D8  Counters are dealt out per target over the group that shares them.
-//   D9  A reader that holds a lock elsewhere must not wait for a writer that waits for readers: they
-//       may wait for it. It joins them, as long as the writer has not closed the counter, which the
-//       writer does in the step in which it finds that all have departed. PAR is GEN until then, and
-//       again when the counters are reset. It cannot come round to v.GEN while the reader stands
-//       there, because the next writer waits for it. Who has joined takes its arrival back: the
-//       writer did not count it, and it departs like the others.
+//   D9  A reader that holds a lock elsewhere must not wait for a writer that waits for readers:
+//   they
+//       may wait for it. It joins those inside, as long as the writer has not closed its counter,
+//       which the writer does in the step in which it finds that all have departed from there, and
+//       undoes if it then finds readers at another counter. PAR is GEN while the counter is open.
+//       It cannot come round to v.GEN while the reader stands there, because the next writer waits
+//       for it. Who has joined takes its arrival back: the writer did not count it, and it departs
+//       like the others. 512 counters at most.
 //
 // Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
 // counters once and waits for the readers that arrived before that; writers queue as in RMA-MCS.
@@ -173,6 +176,9 @@ class RmaRw {
     }
     static Word depart(Word arrive) { return field(arrive, fabric::kWordsPerLine); }
 
+    /// DEPART of every counter when all readers that a writer waits for have departed.
+    using Open = std::array<Value, Pool::kMaxNodes>; // more ranks than that have another lock
+
     void pass_waiting_writer(Word arrive, Value mine) {
         for (unsigned attempt = 1; generation(fabric_.get(arrive)) == mine; ++attempt) {
             if (parity(fabric_.get(depart(arrive))) == mine && join(arrive, mine))
@@ -194,20 +200,26 @@ class RmaRw {
     void set_counters_to_write(Rank target) {
         let_readers_in(target);
         // Flag all before waiting for any: the counters drain side by side.
-        std::array<Value, kBatch> open{};
-        for (std::size_t first = 0; first < counters_.elements(); first += kBatch) {
-            const std::size_t last = std::min(first + kBatch, counters_.elements());
-            for (std::size_t g = first; g < last; ++g)
-                open[g - first] = all_departed(fabric_.fetch_add(counter(g, target), kWrite));
-            for (std::size_t g = first; g < last; ++g)
-                close(depart(counter(g, target)), open[g - first]);
-        }
+        Open open; // not cleared: it is large
+        for (std::size_t g = 0; g < counters_.elements(); ++g)
+            open[g] = all_departed(fabric_.fetch_add(counter(g, target), kWrite));
+        while (!close_all(target, open))
+            for (std::size_t g = 0; g < counters_.elements(); ++g)
+                fabric_.await(depart(counter(g, target)), fabric::equals(open[g]));
     }
 
-    /// Waits until all have departed; from then on nobody joins them any more.
-    void close(Word depart, Value open) {
-        while (fabric_.compare_swap(depart, open, open ^ kParity) != open)
-            fabric_.await(depart, fabric::equals(open));
+    /// From the moment at which all have departed, nobody joins them any more. While readers are
+    /// left at one counter, the others must stay open (D9).
+    bool close_all(Rank target, const Open& open) {
+        for (std::size_t g = 0; g < counters_.elements(); ++g) {
+            const Word here = depart(counter(g, target));
+            if (fabric_.compare_swap(here, open[g], open[g] ^ kParity) == open[g])
+                continue;
+            while (g-- > 0)
+                fabric_.fetch_add(depart(counter(g, target)), kParity);
+            return false;
+        }
+        return true;
     }
 
     /// T_R; see D6.
@@ -227,8 +239,6 @@ class RmaRw {
         // that clears WRITE, and the reset would set it.
         fabric_.flush_all();
     }
-
-    static constexpr std::size_t kBatch = 64;
 
     F& fabric_;
     QueueTree<F> tree_;

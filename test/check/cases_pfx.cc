@@ -90,6 +90,9 @@ void add_passing(std::vector<Case>& cases) {
     add("2W+1R+1J once T_L=1", {w1, w1, r1, j1});
     add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
     add("hold and wait T_L=1", kHoldAndWait);
+    std::vector<Script> two_writers = kHoldAndWait;
+    two_writers.push_back(two_writers.back());
+    add("hold and wait, 2 writers T_L=1", two_writers);
     for (const char* configuration : {"2W+2R T_L=1", "3W+1R T_L=1", "4W T_L=1"}) {
         const std::string who(configuration, std::strcspn(configuration, " "));
         add(configuration, cast_of(who), 1, Size::deep);

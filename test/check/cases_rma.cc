@@ -106,6 +106,10 @@ void add_rma_rw(std::vector<Case>& cases) {
                                                 {release, {}, 0},
                                                 {release, {}, 1}},
                                                writer(1)};
+    // The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
+    // order.
+    const std::vector<Script> other_way = {hold_and_wait[1], hold_and_wait[0], hold_and_wait[2]};
+    cases.push_back(on<Local>(name, "hold and wait N=1, other way", other_way, flat));
     cases.push_back(on<Local>(name, "hold and wait N=1", hold_and_wait, flat));
     cases.push_back(on<Local>(name, "hold and wait N=2", hold_and_wait, nodes));
 
@@ -115,6 +119,8 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(mutant<RmaRwLocal<JoinsClosed>>("rma_rw/joins_closed", Failure::exclusion,
                                                     "1W+2J N=1", {w2, j2, j2}, flat));
     cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant<RmaRwLocal<NoReopen>>("rma_rw/no_reopen", Failure::deadlock,
+                                                 "hold and wait N=1, other way", other_way, flat));
     cases.push_back(mutant<RmaRwLocal<KeepsArrival>>("rma_rw/keeps_arrival", Failure::deadlock,
                                                      "1W+2J N=1", {w2, j2, j2}, flat));
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,

@@ -42,4 +42,9 @@ struct KeepsArrival : Sound {
     bool skips_fetch_add(Word w, Value v) { return w.slot == kArrive && v + 1 == 0; }
 };
 
+/// A writer that finds readers at one counter leaves those closed that it has come to before.
+struct NoReopen : Sound {
+    bool skips_fetch_add(Word w, Value v) { return w.slot == kDepart && v == kParity; }
+};
+
 } // namespace rmalock::check::rma_fault
