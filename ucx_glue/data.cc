@@ -102,7 +102,9 @@ void Worker::post(const Request& request) {
         raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
     Peer& peer = *request.peer;
     endpoint(peer);
-    peer.posted_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (request.kind == Request::Kind::put || request.kind == Request::Kind::get)
+        peer.data_.store(number, std::memory_order_release);
     if (!peer.listed_) {
         unflushed_peers_.push_back(&peer);
         peer.listed_ = true;

@@ -68,6 +68,11 @@ void Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
         flush_until(waiter, {{&peer, peer.posted_.load()}});
 }
 
+void Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
+    if (peer.data_unflushed())
+        flush_until(waiter, {{&peer, peer.data_.load()}});
+}
+
 void Worker::flush_all(const fabric::Waiter& waiter) {
     std::vector<Goal> goals;
     {

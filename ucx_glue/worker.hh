@@ -46,6 +46,11 @@ class Peer {
         return flushed_.load(std::memory_order_acquire) != posted_.load(std::memory_order_acquire);
     }
 
+    /// The same for puts and gets; words that were posted since the last of them do not count.
+    bool data_unflushed() const {
+        return flushed_.load(std::memory_order_acquire) < data_.load(std::memory_order_acquire);
+    }
+
     /// Operations do not complete in the order in which they were posted, so only 0 says which
     /// have. What has been completed is read first: it cannot overtake what was posted by then.
     std::uint64_t outstanding() const {
@@ -60,6 +65,7 @@ class Peer {
     // what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
     Count posted_{0};     ///< asked for
+    Count data_{0};       ///< of posted_: up to the last put or get
     Count issued_{0};     ///< given to UCX
     Count completed_{0};  ///< complete at this side
     Count flushing_{0};   ///< complete at the peer when the last flush that began is
@@ -168,7 +174,9 @@ class Worker {
 
     /// Every put, get and posted word of this process to the peer is complete at both sides.
     void flush(const fabric::Waiter& waiter, Peer& peer);
-    /// The same of all peers, side by side.
+    /// Every put and get is; posted words may not be yet.
+    void flush_data(const fabric::Waiter& waiter, Peer& peer);
+    /// Everything to all peers, side by side.
     void flush_all(const fabric::Waiter& waiter);
     /// Complete at this side.
     void flush_local(const fabric::Waiter& waiter, Peer& peer);

@@ -249,7 +249,7 @@ void Remote::flush_local_all() {
 void Remote::complete(Rank target) {
     Reachable& there = reachable(target);
     const bool asked = there.outbox.ask(worker(), *there.peer);
-    worker().flush(waiter_, *there.peer);
+    worker().flush_data(waiter_, *there.peer); // not for the last release's posted word
     if (asked)
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
 }
