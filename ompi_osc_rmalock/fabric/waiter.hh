@@ -26,8 +26,9 @@ struct Waiter {
     /// Polls after which even a process with a core to itself starts to yield between polls, so that
     /// a wrong guess about oversubscription costs a time slice and not a scheduling quantum each.
     static constexpr unsigned kPatientPolls = 2000;
-    /// Polls before a process that shares its core goes to sleep between polls.
-    static constexpr unsigned kPollsBeforeParking = 10;
+    /// Polls before a process that shares its core goes to sleep between polls. Few: to one that
+    /// computes every sched_yield gives milliseconds, while who sleeps runs at once when woken.
+    static constexpr unsigned kPollsBeforeParking = 4;
     /// Upper bound of one back-off, in spin turns (a few microseconds).
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
@@ -93,8 +94,8 @@ struct Waiter {
     void pass_time(unsigned polls) const {
         if (progress != nullptr)
             progress();
-        if (park != nullptr && yield && polls >= kPollsBeforeParking)
-            park();
+        if (park != nullptr && yield)
+            polls >= kPollsBeforeParking ? park() : cpu_relax();
         else if (yield || polls >= kPatientPolls)
             sched_yield();
         else

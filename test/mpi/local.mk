@@ -31,8 +31,8 @@ check_DATA += test/mpi/oracle
 CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
-TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind
+TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind test/mpi/check_far
 endif
-EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_deep \
+EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_deep \
 	test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
