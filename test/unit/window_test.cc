@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -15,8 +17,11 @@
 
 #include "fabric/waiter.hh"
 #include "rmalock_api.h"
+#include "window/network.hh"
 
 namespace {
+
+using namespace rmalock;
 
 /// A communicator of processes that fork has made, over shared memory.
 struct Team {
@@ -411,6 +416,80 @@ TEST(Nodes, AccumulatesOfAllNodesAddUp) {
             on_two_nodes(domain, [&](Member& m) { return sum_up(m, RMALOCK_FLAVOR_CREATE, skew); });
         }
     }
+}
+
+/// Verbs of the calling process since the last call.
+ucx::Counters verbs() {
+    static ucx::Counters before;
+    const ucx::Counters now = window::Network::get()->worker().counters();
+    const ucx::Counters taken{now.fetches - before.fetches, now.reads - before.reads,
+                              now.posts - before.posts,     now.puts - before.puts,
+                              now.gets - before.gets,       now.flushes - before.flushes,
+                              now.messages - before.messages};
+    before = now;
+    return taken;
+}
+
+bool same(const char* what, const ucx::Counters& expected) {
+    const ucx::Counters got = verbs();
+    const auto all = [](const ucx::Counters& c) {
+        return std::array{c.fetches, c.reads, c.posts, c.puts, c.gets, c.flushes, c.messages};
+    };
+    if (all(got) == all(expected))
+        return true;
+    std::string text;
+    for (const std::uint64_t n : all(got))
+        text += " " + std::to_string(n);
+    std::fprintf(stderr, "%s: fetches, reads, posts, puts, gets, flushes, messages:%s\n", what,
+                 text.c_str());
+    return false;
+}
+
+/// The README's table of round trips: rank 3 at a target on the other node, nobody else about.
+bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock) {
+    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+    spec.params.lock = lock;
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    bool good = true;
+    if (member.rank == 3) {
+        std::uint64_t value = 1;
+        const auto mine = plain(&value, sizeof value), there = plain(nullptr, sizeof value);
+        verbs();
+        for (const bool exclusive : {true, false}) {
+            good &= rmalock_lock(window, exclusive, 0, false) == RMALOCK_OK;
+            good &= same("lock", {.fetches = 1});
+            good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
+            good &= same("flush of nothing", {});
+            good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+            good &= same("unlock", unlock);
+        }
+        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
+        verbs();
+        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
+        good &= same("put", {.puts = 1});
+        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
+        good &= same("flush", {.flushes = 1});
+        std::uint64_t before = 0;
+        good &= rmalock_compare_and_swap(window, 0, 0, sizeof value, &value, &before, &before) ==
+                RMALOCK_OK;
+        good &= rmalock_flush(window, RMALOCK_FLUSH_LOCAL, 0) == RMALOCK_OK;
+        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK; // the answer was one
+        good &= same("compare_and_swap", {.messages = 1}) && before == 1;
+        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
+        good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+        ucx::Counters with_put = unlock;
+        with_put.puts = with_put.flushes = 1;
+        good &= same("put and unlock", with_put);
+    }
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
+    on_two_nodes("cpu", [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}); });
+    on_two_nodes("cpu", [](Member& m) { return verbs_of_calls(m, "pfx", {.fetches = 1}); });
 }
 
 /// Memory that comes and goes at rank 3 while rank 0, on the other node, uses it.
