@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,7 +85,12 @@ int broadcast(void* handle, void* data, std::size_t bytes, int root) {
 }
 
 rmalock_comm_t comm_of(Member& member) {
-    return {&member, member.rank, member.team->size, barrier, allgather, broadcast,
+    return {&member,
+            member.rank,
+            member.team->size,
+            barrier,
+            allgather,
+            broadcast,
             member.rank / member.ranks_per_node * member.ranks_per_node};
 }
 
@@ -126,8 +134,8 @@ void start_host() {
 /// Runs `body(member)` in `ranks` processes; it returns whether its rank is content.
 template <class Body>
 void in_processes(int ranks, Body body) {
-    void* memory = mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     Team* const team = new (memory) Team;
     team->size = ranks;
@@ -344,13 +352,14 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
     });
 }
 
-/// Runs `body` in 4 processes of which two each make a node; the network between the nodes is TCP.
+/// Runs `body` in processes of which so many each make a node; the network between the nodes is
+/// TCP.
 template <class Body>
-void on_two_nodes(const char* domain, Body body) {
-    in_processes(4, [&](Member& member) {
+void on_nodes(int ranks, int per_node, const char* domain, Body body) {
+    in_processes(ranks, [&](Member& member) {
         setenv("UCX_TLS", "tcp,self", 1);
         setenv("UCX_NET_DEVICES", "lo", 1);
-        member.ranks_per_node = 2;
+        member.ranks_per_node = per_node;
         member.domain = domain;
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
         char why[256];
@@ -364,10 +373,16 @@ void on_two_nodes(const char* domain, Body body) {
     });
 }
 
+template <class Body>
+void on_two_nodes(const char* domain, Body body) {
+    on_nodes(4, 2, domain, body);
+}
+
 TEST(Nodes, ExclusiveLocksProtectMemory) {
     for (const char* domain : {"cpu", "nic", "auto"}) {
         SCOPED_TRACE(domain);
-        on_two_nodes(domain, [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_ALLOCATE); });
+        on_two_nodes(domain,
+                     [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_ALLOCATE); });
         on_two_nodes(domain, [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_CREATE); });
     }
 }
@@ -422,9 +437,9 @@ TEST(Nodes, AccumulatesOfAllNodesAddUp) {
 ucx::Counters verbs() {
     static ucx::Counters before;
     const ucx::Counters now = window::Network::get()->worker().counters();
-    const ucx::Counters taken{now.fetches - before.fetches, now.reads - before.reads,
-                              now.posts - before.posts,     now.puts - before.puts,
-                              now.gets - before.gets,       now.flushes - before.flushes,
+    const ucx::Counters taken{now.fetches - before.fetches,  now.reads - before.reads,
+                              now.posts - before.posts,      now.puts - before.puts,
+                              now.gets - before.gets,        now.flushes - before.flushes,
                               now.messages - before.messages};
     before = now;
     return taken;
@@ -488,8 +503,89 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
 }
 
 TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
-    on_two_nodes("cpu", [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}); });
+    on_two_nodes("cpu",
+                 [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}); });
     on_two_nodes("cpu", [](Member& m) { return verbs_of_calls(m, "pfx", {.fetches = 1}); });
+}
+
+/// A word of rank 0 that rank 1 can reach without any window.
+struct BareWord {
+    alignas(64) std::uint64_t word = 0;
+    ucx::Registration registration;
+    ucx::RemoteKey key;
+    ucx::Peer* peer = nullptr;
+    ucx::RemoteAddress address = 0;
+};
+
+/// Collective, after a window has introduced the processes to each other.
+void share(Member& member, BareWord& bare) {
+    ucx::Worker& worker = window::Network::get()->worker();
+    struct {
+        ucx::PeerId id;
+        ucx::RemoteAddress address;
+        std::size_t bytes;
+        std::byte key[128];
+    } mine{}, all[2];
+    bare.registration = ucx::Registration(worker, &bare.word, sizeof bare.word);
+    const ucx::Bytes key = bare.registration.key();
+    mine.id = window::Network::get()->self();
+    mine.address = reinterpret_cast<ucx::RemoteAddress>(&bare.word);
+    mine.bytes = key.size();
+    std::memcpy(mine.key, key.data(), key.size());
+    allgather(&member, &mine, all, sizeof mine);
+    bare.peer = worker.find(all[0].id);
+    bare.address = all[0].address;
+    if (member.rank == 1)
+        bare.key = ucx::RemoteKey(worker, *bare.peer, std::span(all[0].key, all[0].bytes));
+}
+
+template <class Body>
+double seconds_of(int rounds, Body body) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i)
+        body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Lock and unlock of direct-passive against an atomic of the same worker to the same process, side
+/// by side.
+bool lock_costs_an_atomic(Member& member) {
+    static constexpr int kRepeats = 15, kRounds = 200;
+    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+    spec.params.lock = "direct_passive";
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    BareWord bare;
+    share(member, bare);
+    bool good = true;
+    if (member.rank == 1) {
+        ucx::Worker& worker = window::Network::get()->worker();
+        const fabric::Waiter waiter;
+        std::vector<double> ratios;
+        for (int n = 0; n < kRepeats; ++n) {
+            const double atomic = seconds_of(kRounds, [&] {
+                worker.fetch(waiter, *bare.peer, ucx::Fetch::add, bare.address, bare.key, 1);
+            });
+            const double lock = seconds_of(kRounds, [&] {
+                good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
+                good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+            });
+            ratios.push_back(lock / atomic);
+        }
+        std::sort(ratios.begin(), ratios.end());
+        std::fprintf(stderr, "lock and unlock: %.2f of a bare atomic, %.2f to %.2f\n",
+                     ratios[kRepeats / 2], ratios.front(), ratios.back());
+        good &= ratios[kRepeats / 2] <= 1.5;
+    }
+    bare.key = {};
+    barrier(&member);
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, LockAndUnlockTakeHardlyMoreThanAnAtomic) {
+    on_nodes(2, 1, "cpu", lock_costs_an_atomic);
 }
 
 /// Memory that comes and goes at rank 3 while rank 0, on the other node, uses it.
@@ -501,7 +597,8 @@ bool attach_and_detach(Member& member) {
         return false;
     bool good = rmalock_lock_all(window, false) == RMALOCK_OK;
     std::vector<std::vector<std::uint64_t>> memory;
-    for (std::uint64_t round = 0; round < 40; ++round) { // more regions than fit into the first room
+    for (std::uint64_t round = 0; round < 40;
+         ++round) { // more regions than fit into the first room
         std::uint64_t where[4] = {}, mine = 0;
         if (member.rank == 3) {
             memory.emplace_back(100);
@@ -526,7 +623,9 @@ bool attach_and_detach(Member& member) {
     return rmalock_window_free(window) == RMALOCK_OK && good;
 }
 
-TEST(Nodes, RegionsAreFoundFromOtherNodes) { on_two_nodes("cpu", attach_and_detach); }
+TEST(Nodes, RegionsAreFoundFromOtherNodes) {
+    on_two_nodes("cpu", attach_and_detach);
+}
 
 TEST(Processes, SharedPartsFollowOneAnother) {
     in_processes(3, [](Member& member) {
