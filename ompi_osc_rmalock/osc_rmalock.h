@@ -42,8 +42,8 @@ static inline int osc_rmalock_error(rmalock_status_t status) {
     return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
 }
 
-/* `comm` as the core sees it. It refers to `comm`, which outlives it. one_node: the processes of a node
- * are not to be taken apart (parameter ranks_per_node). */
+/* `comm` as the core sees it. It refers to `comm`, which outlives it. one_node: the processes of a
+ * node are not to be taken apart (parameter ranks_per_node). */
 rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node);
 
 /* osc_rmalock_request.c: an operation that is under way when its call returns. */

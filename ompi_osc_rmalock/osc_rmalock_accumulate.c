@@ -234,16 +234,16 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
         }
     }
     call_t r = {.call = call,
-                   .origin = {(void*)origin_addr, origin_count, origin_dt},
-                   .result = {result_addr, result_count, result_dt},
-                   .theirs = {NULL, target_count, target_dt},
-                   .target = target,
-                   .target_disp = target_disp,
-                   .op = op,
-                   .core_op = core_op,
-                   .element = target_dt,
-                   .win = win,
-                   .completion = completion};
+                .origin = {(void*)origin_addr, origin_count, origin_dt},
+                .result = {result_addr, result_count, result_dt},
+                .theirs = {NULL, target_count, target_dt},
+                .target = target,
+                .target_disp = target_disp,
+                .op = op,
+                .core_op = core_op,
+                .element = target_dt,
+                .win = win,
+                .completion = completion};
     return accumulate_in_full(&r);
 }
 

@@ -92,7 +92,8 @@ static inline int osc_rmalock_usable_cpus(void) {
     return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
 }
 
-/* Whether a member of a group is on this node. Processes that Open MPI has not met yet never are. */
+/* Whether a member of a group is on this node. Processes that Open MPI has not met yet never are.
+ */
 static inline bool osc_rmalock_on_node(const struct ompi_group_t* group, int rank) {
     const ompi_proc_t* proc = ompi_group_get_proc_ptr_raw((ompi_group_t*)group, rank);
     return !ompi_proc_is_sentinel((ompi_proc_t*)proc) &&
@@ -113,8 +114,8 @@ static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;
 }
 
-/* Meets the other processes of the job, while Open MPI's progress goes on; where nothing can do that, goes
- * on alone. */
+/* Meets the other processes of the job, while Open MPI's progress goes on; where nothing can do
+ * that, goes on alone. */
 #if OMPI_MAJOR_VERSION >= 5
 static inline void osc_rmalock_fence_done(pmix_status_t status, void* done) {
     (void)status;

@@ -79,8 +79,7 @@ rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node)
         .barrier = comm_barrier,
         .allgather = comm_allgather,
         .broadcast = comm_broadcast,
-        .node =
-            first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
+        .node = first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
     };
 }
 

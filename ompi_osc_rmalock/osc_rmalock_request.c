@@ -1,9 +1,10 @@
 /*
- * The requests of MPI_Rput, MPI_Rget and MPI_Rget_accumulate to other nodes. Operations on the node are
- * complete when their call returns, and have no request of their own.
+ * The requests of MPI_Rput, MPI_Rget and MPI_Rget_accumulate to other nodes. Operations on the node
+ * are complete when their call returns, and have no request of their own.
  *
- * An operation may be completed by the progress thread, which must not call Open MPI; so its request is
- * completed by the next call of Open MPI's progress, which looks through all that are open.
+ * An operation may be completed by the progress thread, which must not call Open MPI; so its
+ * request is completed by the next call of Open MPI's progress, which looks through all that are
+ * open.
  */
 #include "osc_rmalock.h"
 

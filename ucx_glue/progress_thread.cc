@@ -27,9 +27,9 @@ constexpr long kLongestNap = 1'000'000;
 /// to put it, for which it refuses to be armed.
 constexpr unsigned kFruitlessTurns = 3;
 
-/// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it wakes,
-/// where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish, like a
-/// nice value; older systems ignore or refuse it.
+/// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it
+/// wakes, where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish,
+/// like a nice value; older systems ignore or refuse it.
 void ask_for_short_turns() {
     struct { // as in linux/sched/types.h, which cannot be included beside sched.h
         std::uint32_t size, sched_policy;

@@ -10,10 +10,11 @@ namespace rmalock::ucx {
 /// A thread that sleeps in the worker's event descriptor and runs its progress when something
 /// arrives.
 ///
-/// All signals are blocked in it; while a thread of the process is inside a wait of the worker it naps
-/// instead, since that thread serves. It never calls MPI. The destructor ends and joins it. Where it
-/// runs is left to the system, which finds it an idle core when it wakes: kept off the main thread's
-/// core it would wait for another rank's (measured: a hundred times longer, with 4 ranks on 2 cores).
+/// All signals are blocked in it; while a thread of the process is inside a wait of the worker it
+/// naps instead, since that thread serves. It never calls MPI. The destructor ends and joins it.
+/// Where it runs is left to the system, which finds it an idle core when it wakes: kept off the
+/// main thread's core it would wait for another rank's (measured: a hundred times longer, with 4
+/// ranks on 2 cores).
 class ProgressThread {
   public:
     /// Throws Error.

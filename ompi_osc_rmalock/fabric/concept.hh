@@ -36,11 +36,11 @@
 //   polls, not a time. A model checker lets it give up at any moment.
 //   On a word whose home is on the caller's node a wait reads memory only. On any other word each
 //   poll is a round trip with bounded back-off; a scalable algorithm does not do that.
-//   backoff(attempt) lets a bounded time pass that grows with attempt, for retry loops that contend.
-//   Call it only where the attempt has left nothing behind but what the operation's first verb gave:
-//   the checker takes all retries of an operation for one state.
-//   All three run the communication progress of the process, so that a holder who waits for a
-//   message of ours gets it. Waiting exists nowhere else: algorithms contain no loops that poll.
+//   backoff(attempt) lets a bounded time pass that grows with attempt, for retry loops that
+//   contend. Call it only where the attempt has left nothing behind but what the operation's first
+//   verb gave: the checker takes all retries of an operation for one state. All three run the
+//   communication progress of the process, so that a holder who waits for a message of ours gets
+//   it. Waiting exists nowhere else: algorithms contain no loops that poll.
 //
 // == Waking: wake(rank) ==
 //   A hint that a word of that rank was changed and that a waiter there may be parked. Waits are
@@ -48,7 +48,8 @@
 //   It covers the caller's earlier put to that rank only after a flush, or when both are on a node.
 //
 // == Atomicity domains ==
-//   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is atomic
+//   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is
+//   atomic
 //                 with every other one and with puts and CPU stores.
 //   Domain::nic   the network adapter does the read-modify-writes of remote processes. They are
 //                 atomic with each other only. Therefore every word is used as one of

@@ -1,9 +1,11 @@
-// The fabric of the plugin's windows: CPU atomics on the words of one's own node, the network for all
-// others.
+// The fabric of the plugin's windows: CPU atomics on the words of one's own node, the network for
+// all others.
 //
-// Domain::cpu   a word's read-modify-writes are all done by CPUs, on its node by the caller's, from other
+// Domain::cpu   a word's read-modify-writes are all done by CPUs, on its node by the caller's, from
+// other
 //               nodes by the CPU that serves the network.
-// Domain::nic   every read-modify-write, even of one's own words, goes through the network adapter; loads,
+// Domain::nic   every read-modify-write, even of one's own words, goes through the network adapter;
+// loads,
 //               and stores to words that nobody modifies atomically, stay with the CPU on the node.
 #pragma once
 
@@ -18,17 +20,19 @@ namespace rmalock::fabric {
 struct Placement {
     Rank self = 0;
     Rank size = 1;
-    /// By rank: which part of the node's WordSpace is its, or -1 on another node. Null: all are on this
-    /// node, part r is rank r's.
+    /// By rank: which part of the node's WordSpace is its, or -1 on another node. Null: all are on
+    /// this node, part r is rank r's.
     const std::int32_t* parts = nullptr;
 };
 
 class HybridFabric {
   public:
-    /// `remote` may be null if all ranks are on this node and `domain` is cpu; it outlives the fabric.
+    /// `remote` may be null if all ranks are on this node and `domain` is cpu; it outlives the
+    /// fabric.
     HybridFabric(WordSpace node, const Placement& placement, Waiter waiter, Domain domain,
                  RemoteWords* remote)
-        : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain), remote_(remote) {}
+        : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain),
+          remote_(remote) {}
 
     Rank self() const { return placement_.self; }
     Rank size() const { return placement_.size; }

@@ -12,7 +12,9 @@ inline constexpr std::size_t kCacheLine = 64;
 inline constexpr Slot kWordsPerLine = kCacheLine / sizeof(Value);
 
 /// The first slot of cache line `line` of a rank's state.
-constexpr Slot line(Slot line) { return line * kWordsPerLine; }
+constexpr Slot line(Slot line) {
+    return line * kWordsPerLine;
+}
 
 /// Bytes that `slots` words take, rounded up to whole cache lines.
 constexpr std::size_t bytes_of(Slot slots) {
@@ -35,7 +37,8 @@ struct WindowSlots {
     static constexpr Slot accumulate = line(2);
     /// Active target: how many origins have called MPI_Win_complete towards this rank.
     static constexpr Slot completions = line(3);
-    /// Active target: bit t of this array says that rank t has posted to this rank. Variable length.
+    /// Active target: bit t of this array says that rank t has posted to this rank. Variable
+    /// length.
     static constexpr Slot post_bits = line(4);
 
     static constexpr Slot kMostNodes = 512;

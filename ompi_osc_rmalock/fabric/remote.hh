@@ -1,11 +1,13 @@
-// The verbs on words of other nodes, as fabric/hybrid.hh needs them; the promises are the concept's.
+// The verbs on words of other nodes, as fabric/hybrid.hh needs them; the promises are the
+// concept's.
 #pragma once
 
 #include "fabric/concept.hh"
 
 namespace rmalock::fabric {
 
-/// Words that this process reaches through the network, those of its own node included (Domain::nic).
+/// Words that this process reaches through the network, those of its own node included
+/// (Domain::nic).
 class RemoteWords {
   public:
     virtual ~RemoteWords() = default;

@@ -17,14 +17,15 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Policy of the waits of one process. A wait makes `spins` polls without system calls; from then on
-/// every poll is preceded by a call of `progress`, and by sched_yield where `yield` says so.
+/// Policy of the waits of one process. A wait makes `spins` polls without system calls; from then
+/// on every poll is preceded by a call of `progress`, and by sched_yield where `yield` says so.
 ///
-/// `progress` may be null. It is called while the caller holds no lock of this library's own, and it
-/// may re-enter the library.
+/// `progress` may be null. It is called while the caller holds no lock of this library's own, and
+/// it may re-enter the library.
 struct Waiter {
-    /// Polls after which even a process with a core to itself starts to yield between polls, so that
-    /// a wrong guess about oversubscription costs a time slice and not a scheduling quantum each.
+    /// Polls after which even a process with a core to itself starts to yield between polls, so
+    /// that a wrong guess about oversubscription costs a time slice and not a scheduling quantum
+    /// each.
     static constexpr unsigned kPatientPolls = 2000;
     /// Polls before a process that shares its core goes to sleep between polls. Few: to one that
     /// computes every sched_yield gives milliseconds, while who sleeps runs at once when woken.
@@ -35,11 +36,11 @@ struct Waiter {
     void (*progress)() = nullptr; ///< runs the communication of the process
     unsigned spins = 100;         ///< polls before the first progress call
     bool yield = false;           ///< more runnable ranks than cores: yield at once
-    /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress thread
-    /// of ucx_glue stands back while there are any.)
+    /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress
+    /// thread of ucx_glue stands back while there are any.)
     std::atomic<int>* waiting = nullptr;
-    /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used where
-    /// `yield` is set, instead of giving the core away only to ask for it again.
+    /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used
+    /// where `yield` is set, instead of giving the core away only to ask for it again.
     void (*park)() = nullptr;
 
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).

@@ -1,13 +1,14 @@
 // The gate between MPI_Win_lock_all and exclusive locks: lock_all costs one atomic, whatever the
 // number of targets, and a window that never sees a lock_all pays two reads for it.
 //
-// Around any reader-writer lock per target. Shared locks of single targets do not meet the gate: they
-// exclude nobody whom lock_all admits. Two rooms exclude each other: lock_all, and exclusive holds.
-// One word G (`atomic` use) at rank 0 of the window, and one word M at the first rank of each node, so
-// that who does not meet the gate never looks beyond its node:
+// Around any reader-writer lock per target. Shared locks of single targets do not meet the gate:
+// they exclude nobody whom lock_all admits. Two rooms exclude each other: lock_all, and exclusive
+// holds. One word G (`atomic` use) at rank 0 of the window, and one word M at the first rank of
+// each node, so that who does not meet the gate never looks beyond its node:
 //
 //     63  62 61              31 30               0
-//    [ mode ][ n_X             ][ n_A             ]   n_X exclusive holds that went through the gate,
+//    [ mode ][ n_X             ][ n_A             ]   n_X exclusive holds that went through the
+//    gate,
 //                                                     n_A processes in, or waiting for, lock_all
 //    mode 0 ungated:  nobody has called lock_all yet, exclusives ignore the gate
 //    mode 1 revoking: a lock_all is looking for exclusives that got in before it came
@@ -21,40 +22,46 @@
 //                             await n_X == 0, CAS mode -> 2; in
 //    unlock_all    ADD(G, -A1)                                                         (posted)
 //    exclusive     M == 0:    acquire the target; M still 0: in
-//                             else CAS(G, +X1) if the room is open, or else give the target back and
+//                             else CAS(G, +X1) if the room is open, or else give the target back
+//                             and
 //                  M != 0:    CAS(G, +X1) as soon as the room is open; acquire the target; in
 //    release       release the target; ADD(G, -X1) if it was counted                   (posted)
 //
 //    The exclusive room is open when n_A == 0, and to R4's callers also when n_X != 0 or mode == 1.
 //
-//    In front of a lock without a shared mode the mode counts as 2 from the start: a lock_all that visited
-//    the targets would wait for shared holders as well, who in turn may wait for whom the lock_all is.
+//    In front of a lock without a shared mode the mode counts as 2 from the start: a lock_all that
+//    visited the targets would wait for shared holders as well, who in turn may wait for whom the
+//    lock_all is.
 //
-// Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was owned
-// before any lock_all changed that M, and that lock_all then waits for this owner to go (R1);
+// Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was
+// owned before any lock_all changed that M, and that lock_all then waits for this owner to go (R1);
 // or it is counted in n_X (R2).
 //
 // Races, and what settles them
-//   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive acquires first and
+//   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive acquires first
+//   and
 //       reads its M afterwards, lock_all changes every M first and looks at the target afterwards.
 //       These verbs are fetching, hence sequentially consistent: one of the two sees the other.
 //   R2  lock_all looked at every target, but an exclusive came through the room meanwhile: the mode
 //       becomes `gated` by the same CAS that tests n_X == 0.
-//   R3  n_X counts only who is in, never who tries: foMPI's transient +1 and -1 can hide a zero from a
-//       waiting lock_all for ever. Hence a CAS to enter. While lock_alls wait nobody else may enter, so
-//       n_X, once 0, stays 0 until they have left.
-//   R4  Hold-and-wait. P is in the exclusive room and waits for target t, which R holds shared; R asks
-//       for its first exclusive; a lock_all waits for P. If R had to queue behind the lock_all, nobody
-//       would move. So a process that holds any lock, on any window, enters the exclusive room while
-//       that room is occupied or still being searched, whoever waits outside.
+//   R3  n_X counts only who is in, never who tries: foMPI's transient +1 and -1 can hide a zero
+//   from a
+//       waiting lock_all for ever. Hence a CAS to enter. While lock_alls wait nobody else may
+//       enter, so n_X, once 0, stays 0 until they have left.
+//   R4  Hold-and-wait. P is in the exclusive room and waits for target t, which R holds shared; R
+//   asks
+//       for its first exclusive; a lock_all waits for P. If R had to queue behind the lock_all,
+//       nobody would move. So a process that holds any lock, on any window, enters the exclusive
+//       room while that room is occupied or still being searched, whoever waits outside.
 //
 // Whom it favours: a lock_all waits for the exclusives inside only; exclusives can starve behind
 // lock_alls that keep overlapping.
 //
-// Cost, uncontended: exclusive in mode 0 two reads of a word of its own node on top of the lock's own; in
-// the other modes one of these, and at rank 0 one read, one CAS, and one posted atomic at release. lock_all
-// one atomic, unlock_all one posted. The change from mode 0, once in the life of a window, is an atomic for
-// every node, and visits all P targets. Memory: 2 words per rank, of which 1 is used per window and node.
+// Cost, uncontended: exclusive in mode 0 two reads of a word of its own node on top of the lock's
+// own; in the other modes one of these, and at rank 0 one read, one CAS, and one posted atomic at
+// release. lock_all one atomic, unlock_all one posted. The change from mode 0, once in the life of
+// a window, is an atomic for every node, and visits all P targets. Memory: 2 words per rank, of
+// which 1 is used per window and node.
 #pragma once
 
 #include <span>

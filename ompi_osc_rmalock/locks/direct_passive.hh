@@ -32,12 +32,13 @@
 // counted and no owner. A reader is inside only after it saw, with its own count in the word, that
 // owner is 0; from then to its release the word is not 0.
 //
-// What it does not give: a writer can starve behind readers that keep overlapping, and writers among
-// themselves are served in no order. Programs with both under contention want a queueing lock.
+// What it does not give: a writer can starve behind readers that keep overlapping, and writers
+// among themselves are served in no order. Programs with both under contention want a queueing
+// lock.
 //
-// Cost, uncontended (counted in test/locks): acquire 1 atomic = 1 round trip off node, in either mode;
-// release 1 posted atomic = 0 round trips. Waiting off node polls the target's word with back-off.
-// Memory: 1 word per target; none per process.
+// Cost, uncontended (counted in test/locks): acquire 1 atomic = 1 round trip off node, in either
+// mode; release 1 posted atomic = 0 round trips. Waiting off node polls the target's word with
+// back-off. Memory: 1 word per target; none per process.
 #pragma once
 
 #include "locks/lock.hh"

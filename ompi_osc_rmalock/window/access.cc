@@ -56,8 +56,8 @@ Status Window::attach(void* base, std::size_t size) {
     if (regions_ == nullptr)
         return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
     if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
-        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "part of the %zu bytes at %p is attached already",
-                    size, base);
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1,
+                    "part of the %zu bytes at %p is attached already", size, base);
     return RMALOCK_OK;
 }
 
@@ -76,13 +76,13 @@ Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displa
     const Part& part = this->part(target);
     if (regions_ != nullptr)
         return fail(RMALOCK_ERR_RANGE, call, target,
-                    "the bytes %td to %td from address %#tx are not all attached to its window", low,
-                    high, displacement);
-    return fail(RMALOCK_ERR_RANGE, call, target,
-                "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
-                " window",
-                displacement, part.disp_unit, low, high,
-                static_cast<unsigned long long>(part.size));
+                    "the bytes %td to %td from address %#tx are not all attached to its window",
+                    low, high, displacement);
+    return fail(
+        RMALOCK_ERR_RANGE, call, target,
+        "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
+        " window",
+        displacement, part.disp_unit, low, high, static_cast<unsigned long long>(part.size));
 }
 
 Status Window::move(Direction direction, const char* call, Rank target,

@@ -1,5 +1,5 @@
-// The checks that every RMA call makes before it touches memory, inline: they are a good part of what a
-// small put costs.
+// The checks that every RMA call makes before it touches memory, inline: they are a good part of
+// what a small put costs.
 #pragma once
 
 #include "window/window.hh"
@@ -7,8 +7,8 @@
 namespace rmalock::window {
 
 [[gnu::always_inline]] inline Status Window::check_epoch(const char* call, Rank target) {
-    // Epochs that open every target; no other thread can close one while an RMA call is under way, so
-    // the Guard would protect nothing.
+    // Epochs that open every target; no other thread can close one while an RMA call is under way,
+    // so the Guard would protect nothing.
     const Epoch epoch = epoch_.load(std::memory_order_relaxed);
     if (epoch == Epoch::locked_all || epoch == Epoch::fence)
         return RMALOCK_OK;
@@ -17,33 +17,34 @@ namespace rmalock::window {
     return check_epoch_in_full(call, target);
 }
 
-[[gnu::always_inline]] inline bool Window::locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                           std::ptrdiff_t high, Place& place) const {
+[[gnu::always_inline]] inline bool Window::locate(Rank target, std::ptrdiff_t displacement,
+                                                  std::ptrdiff_t low, std::ptrdiff_t high,
+                                                  Place& place) const {
     const Part& part = this->part(target);
     std::ptrdiff_t offset, first, end;
     if (__builtin_mul_overflow(displacement, part.disp_unit, &offset) ||
-        __builtin_add_overflow(offset, low, &first) ||
-        __builtin_add_overflow(offset, high, &end) || first < 0 ||
-        static_cast<std::uint64_t>(end) > part.size)
+        __builtin_add_overflow(offset, low, &first) || __builtin_add_overflow(offset, high, &end) ||
+        first < 0 || static_cast<std::uint64_t>(end) > part.size)
         return false;
     if (part.mapped)
         place.direct = segment_.base() + part.address + offset;
     else if (target == rank())
-        place.direct = reinterpret_cast<std::byte*>(part.address + static_cast<std::uint64_t>(offset));
+        place.direct =
+            reinterpret_cast<std::byte*>(part.address + static_cast<std::uint64_t>(offset));
     else
         place = {nullptr, part.address + static_cast<std::uint64_t>(offset), part.pid,
                  !fabric_.same_node(target)};
     return true;
 }
 
-[[gnu::always_inline]] inline Status Window::access(const char* call, Rank target, std::ptrdiff_t displacement,
-                             std::ptrdiff_t low, std::ptrdiff_t high, Place& place,
-                             const rmalock_layout_t* side) {
+[[gnu::always_inline]] inline Status Window::access(const char* call, Rank target,
+                                                    std::ptrdiff_t displacement, std::ptrdiff_t low,
+                                                    std::ptrdiff_t high, Place& place,
+                                                    const rmalock_layout_t* side) {
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)
         return status;
-    if (low == high ||
-        (locate(target, displacement, low, high, place) &&
-         (regions_ == nullptr || attached(target, displacement, low, high, side))))
+    if (low == high || (locate(target, displacement, low, high, place) &&
+                        (regions_ == nullptr || attached(target, displacement, low, high, side))))
         return RMALOCK_OK;
     return out_of_range(call, target, displacement, low, high);
 }

@@ -1,12 +1,15 @@
 // The accumulate family: element-wise atomic among all origins, and in program order from each.
 //
-// An element has one owner, chosen by its type and address alone, so that every origin chooses alike:
+// An element has one owner, chosen by its type and address alone, so that every origin chooses
+// alike:
 //   - types of up to 8 bytes, naturally aligned, in memory all processes map: CPU atomics;
-//   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC windows,
+//   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC
+//   windows,
 //     even one's own): read, combine, write under the target's accumulate lock.
 //
-// Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU from there
-// (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all elements are locked.
+// Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU
+// from there (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all
+// elements are locked.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -110,8 +113,8 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
         std::memcpy(what.result, array.get(), bytes);
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
-    // Our own code wherever there is any, so that an element behaves alike on every path: Open MPI's
-    // vectorised sums of 8- and 16-bit integers saturate where others wrap.
+    // Our own code wherever there is any, so that an element behaves alike on every path: Open
+    // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
     if (const Kernel kernel = kernel_for(what.element, what.op))
         kernel(array.get(), static_cast<const std::byte*>(what.operand), nullptr, what.count);
     else if (what.op == RMALOCK_OP_REPLACE)
@@ -124,8 +127,7 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
 Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
                                 rmalock_element_t element, rmalock_op_t op, const void* operand,
                                 void* result, std::size_t count, bool& done) {
-    const Kernel kernel =
-        part(target).mapped && cpu_atomics() ? kernel_for(element, op) : nullptr;
+    const Kernel kernel = part(target).mapped && cpu_atomics() ? kernel_for(element, op) : nullptr;
     done = false;
     if (kernel == nullptr)
         return RMALOCK_OK;

@@ -1,6 +1,7 @@
-// The accumulate family towards other nodes where CPUs do all atomics: messages that the target's CPU applies
-// with the kernels of the on-node path. One way for all of them, so that what one origin does to an element
-// stays in order. (Where a network adapter does atomics, all accumulates take the target's accumulate lock.)
+// The accumulate family towards other nodes where CPUs do all atomics: messages that the target's
+// CPU applies with the kernels of the on-node path. One way for all of them, so that what one
+// origin does to an element stays in order. (Where a network adapter does atomics, all accumulates
+// take the target's accumulate lock.)
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -53,7 +54,8 @@ class Batch {
             operand_ += values;
         }
         header_.runs = static_cast<std::uint32_t>(runs_.size());
-        remote_.send(target_, header_, data_, result_, result_ != nullptr ? values : 0, completion_);
+        remote_.send(target_, header_, data_, result_, result_ != nullptr ? values : 0,
+                     completion_);
         result_ = result_ != nullptr ? result_ + values : nullptr;
         runs_.clear();
         elements_ = 0;
@@ -131,12 +133,14 @@ bool Window::apply(const MessageHeader& header, std::span<const std::byte> data,
                    std::vector<std::byte>& result) {
     const std::size_t size = header.element_size;
     const Part& mine = part(rank());
-    std::byte* const memory = mine.mapped ? segment_.base() + mine.address
-                                          : reinterpret_cast<std::byte*>(mine.address);
+    std::byte* const memory =
+        mine.mapped ? segment_.base() + mine.address : reinterpret_cast<std::byte*>(mine.address);
     const std::vector<MessageRun> runs = take_runs(data, header.runs);
-    const auto misaligned = [&](const MessageRun& run) { return !aligned(memory + run.offset, size); };
-    // The same rule as for origins of this node (accumulate.cc): who is not alone in deciding how an element
-    // is accessed, locks.
+    const auto misaligned = [&](const MessageRun& run) {
+        return !aligned(memory + run.offset, size);
+    };
+    // The same rule as for origins of this node (accumulate.cc): who is not alone in deciding how
+    // an element is accessed, locks.
     const bool locks = !mine.mapped || std::any_of(runs.begin(), runs.end(), misaligned);
     if (locks && !accumulate_lock_.try_acquire_exclusive(rank()))
         return false;

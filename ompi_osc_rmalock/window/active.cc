@@ -18,7 +18,9 @@ using Slots = fabric::WindowSlots;
 Word post_word(Rank origin, Rank poster) {
     return {origin, Slots::post_bits + static_cast<Slot>(poster) / 64};
 }
-constexpr Value post_bit(Rank poster) { return Value{1} << (poster % 64); }
+constexpr Value post_bit(Rank poster) {
+    return Value{1} << (poster % 64);
+}
 
 } // namespace
 
@@ -61,7 +63,8 @@ Status Window::complete() {
     std::vector<Rank> targets;
     {
         const Guard guard(*this);
-        if (const Status status = advance(Event::complete, "MPI_Win_complete"); status != RMALOCK_OK)
+        if (const Status status = advance(Event::complete, "MPI_Win_complete");
+            status != RMALOCK_OK)
             return status;
         targets.swap(targets_);
     }
@@ -81,7 +84,8 @@ Status Window::post(const int* group, int count, bool nocheck) {
         exposed_ = true;
         origins_ = static_cast<std::size_t>(count);
     }
-    // The owner's stores before the post are visible to whoever sees the bit: a posted verb releases.
+    // The owner's stores before the post are visible to whoever sees the bit: a posted verb
+    // releases.
     for (int i = 0; i < count && !nocheck; ++i) {
         fabric_.add(post_word(group[i], rank()), post_bit(rank()));
         fabric_.wake(group[i]);

@@ -35,7 +35,9 @@ Status guarded(Body body) noexcept {
 
 extern "C" {
 
-void rmalock_init(const rmalock_host_t* host) { rmalock::window::set_host(*host); }
+void rmalock_init(const rmalock_host_t* host) {
+    rmalock::window::set_host(*host);
+}
 
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
     return guarded([&] {
@@ -140,8 +142,8 @@ bool rmalock_target_is_far(const rmalock_window_t* window, int target) {
 }
 
 Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
-                         ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
-                         size_t bytes, rmalock_completion_t* completion) {
+                         ptrdiff_t displacement, ptrdiff_t offset, const void* origin, size_t bytes,
+                         rmalock_completion_t* completion) {
     return guarded([&] {
         return window->window->transfer_plain(Direction::put, call, target, displacement, offset,
                                               const_cast<void*>(origin), bytes,

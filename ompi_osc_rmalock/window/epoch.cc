@@ -12,8 +12,8 @@ struct Transition {
     Epoch to;
 };
 
-/// Everything that is allowed. A fence opens an epoch only once an RMA call follows, so a lock (or a
-/// start, or a free) after a fence is legal; after an RMA call it is not.
+/// Everything that is allowed. A fence opens an epoch only once an RMA call follows, so a lock (or
+/// a start, or a free) after a fence is legal; after an RMA call it is not.
 constexpr Transition kAllowed[] = {
     {Epoch::none, Event::fence, Epoch::fence_maybe},
     {Epoch::none, Event::fence_last, Epoch::none},

@@ -12,8 +12,12 @@ std::atomic<int> the_holds{0};
 
 } // namespace
 
-const rmalock_host_t& host() { return the_host; }
-void set_host(const rmalock_host_t& host) { the_host = host; }
+const rmalock_host_t& host() {
+    return the_host;
+}
+void set_host(const rmalock_host_t& host) {
+    the_host = host;
+}
 
 void report(int level, const char* format, ...) {
     if (level > the_host.verbosity || the_host.report == nullptr)
@@ -26,7 +30,9 @@ void report(int level, const char* format, ...) {
     the_host.report(level, text);
 }
 
-bool process_holds_any() { return the_holds.load(std::memory_order_relaxed) > 0; }
+bool process_holds_any() {
+    return the_holds.load(std::memory_order_relaxed) > 0;
+}
 
 void count_process_hold(int change) {
     if (the_host.threads)

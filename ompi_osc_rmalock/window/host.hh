@@ -12,8 +12,8 @@ void set_host(const rmalock_host_t& host);
 /// Formats and reports a message, unless the verbosity leaves it out. Level 0: an error.
 __attribute__((format(printf, 2, 3))) void report(int level, const char* format, ...);
 
-/// Whether this process holds a lock, of any of its windows, lock_all included: such a process must not
-/// be made to wait behind fairness (locks/all_gate.hh, R4).
+/// Whether this process holds a lock, of any of its windows, lock_all included: such a process must
+/// not be made to wait behind fairness (locks/all_gate.hh, R4).
 bool process_holds_any();
 /// Counts a lock taken (+1) or released (-1).
 void count_process_hold(int change);

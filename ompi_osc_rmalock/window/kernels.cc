@@ -13,7 +13,6 @@
 namespace rmalock::window {
 namespace {
 
-
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
@@ -51,11 +50,13 @@ T combined(T target, T operand) {
     else if constexpr (kOp == RMALOCK_OP_NO_OP)
         return target;
     else if constexpr (kOp == RMALOCK_OP_SUM && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) + static_cast<std::uint64_t>(operand));
+        return static_cast<T>(static_cast<std::uint64_t>(target) +
+                              static_cast<std::uint64_t>(operand));
     else if constexpr (kOp == RMALOCK_OP_SUM)
         return target + operand;
     else if constexpr (kOp == RMALOCK_OP_PROD && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) * static_cast<std::uint64_t>(operand));
+        return static_cast<T>(static_cast<std::uint64_t>(target) *
+                              static_cast<std::uint64_t>(operand));
     else if constexpr (kOp == RMALOCK_OP_PROD)
         return target * operand;
     else if constexpr (kOp == RMALOCK_OP_MAX)
@@ -152,7 +153,8 @@ const Kernels* kernels_for(const rmalock_element_t& element) {
                : element.size == sizeof(double) ? &kKernels<double>
                                                 : nullptr;
     case RMALOCK_KIND_COMPLEX:
-        return element.size == sizeof(std::complex<float>) ? &kKernels<std::complex<float>> : nullptr;
+        return element.size == sizeof(std::complex<float>) ? &kKernels<std::complex<float>>
+                                                           : nullptr;
     case RMALOCK_KIND_BOOL:
         return element.size == sizeof(bool) ? &kKernels<bool> : nullptr;
     case RMALOCK_KIND_OTHER:

@@ -48,7 +48,8 @@ class KernelCopy {
 
   private:
     static constexpr std::size_t kMostRuns = 64;
-    static constexpr std::size_t kMostBytes = std::size_t{1} << 30; // the kernel moves 2 GiB at most
+    static constexpr std::size_t kMostBytes = std::size_t{1}
+                                              << 30; // the kernel moves 2 GiB at most
 
     Direction direction_;
     const Place& place_;
@@ -112,7 +113,8 @@ int copy(Direction direction, const rmalock_layout_t& origin_side,
 
 extern "C" rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t* comm, bool* reachable) {
     using namespace rmalock::window;
-    const BeaconAddress mine{getpid(), comm->node, reinterpret_cast<std::uint64_t>(&beacon()), beacon()};
+    const BeaconAddress mine{getpid(), comm->node, reinterpret_cast<std::uint64_t>(&beacon()),
+                             beacon()};
     std::vector<BeaconAddress> all(static_cast<std::size_t>(comm->size));
     if (comm->allgather(comm->handle, &mine, all.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;

@@ -1,5 +1,6 @@
-// Active messages between the processes of a window: accumulates that the target's CPU applies, and their
-// acknowledgement. Everything else that windows do across the network needs no code at the target.
+// Active messages between the processes of a window: accumulates that the target's CPU applies, and
+// their acknowledgement. Everything else that windows do across the network needs no code at the
+// target.
 #pragma once
 
 #include <atomic>
@@ -41,7 +42,8 @@ struct MessageHeader {
     std::uint64_t ticket;
 };
 
-/// Neighbouring elements of the target: bytes from the start of its memory (an address in DYNAMIC windows).
+/// Neighbouring elements of the target: bytes from the start of its memory (an address in DYNAMIC
+/// windows).
 struct MessageRun {
     std::uint64_t offset, count;
 };
@@ -56,8 +58,8 @@ inline ucx::Completion* as_completion(rmalock_completion_t* completion) {
 /// The messages of a window to one target, as the origin counts them.
 class Outbox {
   public:
-    /// Sends a request. `result`, if not null, receives `result_bytes` from the answer; `completion` (may be
-    /// null) then expects a part more until it has.
+    /// Sends a request. `result`, if not null, receives `result_bytes` from the answer;
+    /// `completion` (may be null) then expects a part more until it has.
     void send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
               std::span<const std::byte> data, std::byte* result, std::size_t result_bytes,
               ucx::Completion* completion);
@@ -71,7 +73,7 @@ class Outbox {
 
   private:
     friend class Messages;
-    std::mutex mutex_;        ///< keeps the order of the counts that of the messages
+    std::mutex mutex_; ///< keeps the order of the counts that of the messages
     std::uint64_t sent_ = 0;
     std::atomic<bool> used_{false};
     std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};
@@ -93,7 +95,8 @@ class Messages {
         MessageHeader header;
         std::vector<std::byte> data;
     };
-    static bool serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data);
+    static bool serve(ucx::PeerId from, const MessageHeader& header,
+                      std::span<const std::byte> data);
     static void answered(const MessageHeader& header, std::span<const std::byte> data);
     static std::deque<Pending> pending_;
 };

@@ -29,8 +29,8 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
 
 void Network::settle(AtomicsBy by) {
     atomics_ = by;
-    // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates, which
-    // then take another way (accumulate.cc).
+    // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates,
+    // which then take another way (accumulate.cc).
     const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
     if (wanted && thread_ == nullptr)
         thread_ = std::make_unique<ucx::ProgressThread>(worker_);
@@ -40,7 +40,9 @@ void Network::settle(AtomicsBy by) {
 Network::Silence::Silence(Network& network) : network_(network), worker_(network.worker_.locked()) {
     network_.silent_ = true;
 }
-Network::Silence::~Silence() { network_.silent_ = false; }
+Network::Silence::~Silence() {
+    network_.silent_ = false;
+}
 
 void Network::park() {
     static constexpr timespec kMost{0, 500'000};
@@ -50,7 +52,9 @@ void Network::park() {
     ppoll(&event, 1, &kMost, nullptr);
 }
 
-bool Network::progress() { return !silent_ && worker_.progress(); }
+bool Network::progress() {
+    return !silent_ && worker_.progress();
+}
 
 bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_size) {
     if (the_one != nullptr)
@@ -66,7 +70,8 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
         std::snprintf(why, why_size, "%s", error.what());
         return false;
     }
-    report(2, "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
+    report(2,
+           "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
            the_one->worker_.address().size(), the_one->worker_.key_bytes(),
            the_one->worker_.most_message_bytes(),
            the_one->has_thread() ? "a progress thread" : "no progress thread yet");
@@ -133,4 +138,6 @@ extern "C" void rmalock_network_disconnect(void) {
         rmalock::window::Network::get()->worker().disconnect();
 }
 
-extern "C" void rmalock_network_close(void) { rmalock::window::Network::close(); }
+extern "C" void rmalock_network_close(void) {
+    rmalock::window::Network::close();
+}

@@ -1,5 +1,5 @@
-// What the process has of the network, for all its windows: the worker, the thread that serves others while
-// this process computes, and the windows that messages are for.
+// What the process has of the network, for all its windows: the worker, the thread that serves
+// others while this process computes, and the windows that messages are for.
 #pragma once
 
 #include <atomic>
@@ -49,11 +49,12 @@ class Network {
     };
     /// What Open MPI's progress calls.
     bool progress();
-    /// Sleeps until something arrives, for a bounded time: Open MPI's progress has to be run as well.
+    /// Sleeps until something arrives, for a bounded time: Open MPI's progress has to be run as
+    /// well.
     static void park();
 
-    /// Who a message is for: a number that other processes put into their messages. Taken before the window
-    /// exists, since it takes part in the exchange that creates it.
+    /// Who a message is for: a number that other processes put into their messages. Taken before
+    /// the window exists, since it takes part in the exchange that creates it.
     class Seat {
       public:
         explicit Seat(Network& network);
@@ -80,8 +81,8 @@ class Network {
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
     std::atomic<bool> silent_{false};
     mutable std::mutex windows_mutex_;
-    std::vector<Window*> windows_;  ///< by number; null: given back, or the window is not there yet
-    std::vector<bool> taken_;       ///< by number
+    std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
+    std::vector<bool> taken_;      ///< by number
     ucx::Worker worker_;
     const int event_;
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above

@@ -53,8 +53,8 @@ Status Window::unlock(Rank target) {
             return status;
         held_.erase(target);
     }
-    // On the node operations are complete when their call returns; the release below is a release in
-    // the memory model's sense as well, so the next holder sees them.
+    // On the node operations are complete when their call returns; the release below is a release
+    // in the memory model's sense as well, so the next holder sees them.
     complete_at(target);
     if (!mine.nocheck)
         lock_->release(target, mine.exclusive, mine.hold);

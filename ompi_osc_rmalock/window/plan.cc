@@ -71,8 +71,8 @@ void Plan::find_members() {
     my_place_ = place_of(rank_);
 }
 
-/// A process that was told, or found, that CPUs do atomics keeps all to that: it is never wrong where no
-/// network adapter is asked for any.
+/// A process that was told, or found, that CPUs do atomics keeps all to that: it is never wrong
+/// where no network adapter is asked for any.
 void Plan::settle_domain() {
     const auto all = [&](AtomicsBy by) {
         return std::all_of(shares_.begin(), shares_.end(),

@@ -1,5 +1,5 @@
-// Where everything lies in the memory that the processes of a window share on a node. Every process computes
-// the same from what all have contributed.
+// Where everything lies in the memory that the processes of a window share on a node. Every process
+// computes the same from what all have contributed.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ struct Share {
     std::uint64_t peer;      ///< the process's name there
     std::uint32_t seat;      ///< the window's number in this process
     std::uint32_t key_bytes; ///< what a key takes
-    AtomicsBy atomics; ///< on words of other nodes, as far as the process knows or was told
+    AtomicsBy atomics;       ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous;
     locks::Site site;
 };
 
-/// How a rank is reached through the network. In the node's segment, filled in by the lowest rank of the
-/// node. The bytes of the two keys follow it.
+/// How a rank is reached through the network. In the node's segment, filled in by the lowest rank
+/// of the node. The bytes of the two keys follow it.
 struct Reach {
     std::uint64_t peer;
     std::uint64_t state, memory; ///< in the address space of the rank
@@ -43,8 +43,8 @@ struct Reach {
 };
 
 /// The order in a segment:
-///   parts (a line per rank) | places, reaches (windows on the network) | state of the node's ranks |
-///   memory of the node's first rank | of its second | …
+///   parts (a line per rank) | places, reaches (windows on the network) | state of the node's ranks
+///   | memory of the node's first rank | of its second | …
 /// State: the words of fabric/layout.hh, and for DYNAMIC windows the table of regions.
 class Plan {
   public:
@@ -69,8 +69,8 @@ class Plan {
 
     std::size_t bytes() const { return bytes_; }
     std::size_t state_bytes() const { return stride_; }
-    /// The pages this process reserves: its own memory, and the node's first rank all before the memory.
-    /// Packed neighbours may share a page; both then reserve it.
+    /// The pages this process reserves: its own memory, and the node's first rank all before the
+    /// memory. Packed neighbours may share a page; both then reserve it.
     Range mine() const;
     /// Where in the segment this process's state and memory (of ALLOCATE and SHARED windows) are.
     std::size_t my_state() const { return state_ + my_place_ * stride_; }
@@ -93,11 +93,13 @@ class Plan {
         return {rank_, base + state_, stride_, regions_, placement(base).parts};
     }
     Reach* reach(std::byte* base, Rank r) const {
-        return reinterpret_cast<Reach*>(base + reaches_ + static_cast<std::size_t>(r) * reach_stride_);
+        return reinterpret_cast<Reach*>(base + reaches_ +
+                                        static_cast<std::size_t>(r) * reach_stride_);
     }
     std::size_t reach_stride() const { return reach_stride_; }
 
-    /// Fills in what everybody of the node reads: each rank its own part, the first rank those of other nodes.
+    /// Fills in what everybody of the node reads: each rank its own part, the first rank those of
+    /// other nodes.
     void write_parts(std::byte* base) const;
 
   private:
@@ -115,8 +117,7 @@ class Plan {
     std::size_t my_place_ = 0;
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
-    bool mapped_ = false, dynamic_ = false, networked_ = false,
-         must_probe_ = false;
+    bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false;
     std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
                 memory_ = 0, bytes_ = 0;
 };

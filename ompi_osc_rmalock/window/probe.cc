@@ -1,11 +1,12 @@
-// Finds out who does atomics on words of other nodes: a network adapter, if an atomic completes while its target
-// does nothing; else the target's CPU.
+// Finds out who does atomics on words of other nodes: a network adapter, if an atomic completes
+// while its target does nothing; else the target's CPU.
 //
-// The nodes' first ranks are paired. One of a pair posts an atomic that changes nothing, while the other waits
-// in barriers of MPI without serving the network; before that, another one has opened the connection,
-// which takes both. An adapter answers in microseconds. Should it ever not within the time allowed, CPUs and
-// adapter would be kept apart for nothing: the choice is `cpu` then, which is why the time is generous, and why
-// the parameter `domain` can say it.
+// The nodes' first ranks are paired. One of a pair posts an atomic that changes nothing, while the
+// other waits in barriers of MPI without serving the network; before that, another one has opened
+// the connection, which takes both. An adapter answers in microseconds. One that did not answer in
+// time would be taken for CPUs, and its atomics and theirs would not exclude each other: hence the
+// generous time, which counts only while this process really polls. The parameter `domain` can say
+// what holds, and nothing is tried.
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -18,6 +19,7 @@ namespace rmalock::window {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{20};
+constexpr unsigned kPolls = 1000; ///< at least: the system may have taken the core away meanwhile
 
 /// This rank's partner, or itself without one; `asks` if this one posts the atomic.
 struct Pair {
@@ -44,9 +46,11 @@ Pair pair_of(const Plan& plan, Rank self) {
 bool Remote::atomic_completes(Rank target, std::chrono::milliseconds patience) {
     Reachable& there = reachable(target);
     const auto end = std::chrono::steady_clock::now() + patience;
-    worker().post_store(*there.peer, address(there, fabric::WindowSlots::accumulate), there.state, 0,
-                        true);
-    while (!ucx::Worker::complete_here(*there.peer) && std::chrono::steady_clock::now() < end)
+    worker().post_store(*there.peer, address(there, fabric::WindowSlots::accumulate), there.state,
+                        0, true);
+    for (unsigned polls = 0; !ucx::Worker::complete_here(*there.peer) &&
+                             (polls < kPolls || std::chrono::steady_clock::now() < end);
+         ++polls)
         worker().progress();
     return ucx::Worker::complete_here(*there.peer);
 }

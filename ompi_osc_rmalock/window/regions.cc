@@ -20,7 +20,8 @@ RegionTable::const_iterator first_behind(const RegionTable& table, std::uint64_t
 }
 
 PublishedRegions& published(const Plan::Regions& where, Rank rank) {
-    const auto place = static_cast<std::size_t>(where.places == nullptr ? rank : where.places[rank]);
+    const auto place =
+        static_cast<std::size_t>(where.places == nullptr ? rank : where.places[rank]);
     return *reinterpret_cast<PublishedRegions*>(where.states + place * where.stride + where.offset);
 }
 
@@ -43,16 +44,16 @@ bool AttachedRegions::attach(std::uint64_t begin, std::size_t bytes) {
     RegionTable changed = *table_;
     changed.insert(changed.begin() + (next - table_->begin()), added);
     if (worker_ != nullptr)
-        registrations_[begin] =
-            ucx::Registration(*worker_, reinterpret_cast<void*>(begin), bytes);
+        registrations_[begin] = ucx::Registration(*worker_, reinterpret_cast<void*>(begin), bytes);
     publish(std::move(changed));
     return true;
 }
 
 bool AttachedRegions::detach(std::uint64_t begin) {
     RegionTable changed = *table_;
-    const auto found = std::find_if(changed.begin(), changed.end(),
-                                    [begin](const Region& region) { return region.begin == begin; });
+    const auto found = std::find_if(changed.begin(), changed.end(), [begin](const Region& region) {
+        return region.begin == begin;
+    });
     if (found == changed.end())
         return false;
     changed.erase(found);
@@ -79,8 +80,8 @@ void AttachedRegions::expose(const RegionTable& table) {
         Room room;
         room.size = std::max<std::size_t>(16, 2 * table.size());
         room.exposures = std::make_unique<Exposure[]>(room.size);
-        room.registration = ucx::Registration(*worker_, room.exposures.get(),
-                                              room.size * sizeof(Exposure));
+        room.registration =
+            ucx::Registration(*worker_, room.exposures.get(), room.size * sizeof(Exposure));
         const ucx::Bytes key = room.registration.key();
         if (key.size() > sizeof published_.key)
             throw ucx::Error("UCX: a key of " + std::to_string(key.size()) + " bytes is too long");
@@ -171,7 +172,8 @@ void Regions::refresh(Rank rank, FarCopy& copy) {
         if (version % 2 != 0)
             continue; // the owner is between two stores
         const std::size_t count = seen.count.load();
-        // A count without its table is possible, too; then there is no key, or the version has changed.
+        // A count without its table is possible, too; then there is no key, or the version has
+        // changed.
         copy.exposures.assign(count, {});
         if (count != 0 && seen.key_bytes <= sizeof seen.key) {
             const ucx::RemoteKey key = remote_->unpack(rank, {seen.key, seen.key_bytes});

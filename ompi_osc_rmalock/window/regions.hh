@@ -1,8 +1,8 @@
-// The memory attached to DYNAMIC windows: each process publishes a versioned table of its regions, and
-// whoever accesses it reads the table from its memory, without its help.
+// The memory attached to DYNAMIC windows: each process publishes a versioned table of its regions,
+// and whoever accesses it reads the table from its memory, without its help.
 //
-// On the node the version is looked at before every access. From other nodes that is a round trip: it is made
-// once per epoch or flush, and whenever memory is not found.
+// On the node the version is looked at before every access. From other nodes that is a round trip:
+// it is made once per epoch or flush, and whenever memory is not found.
 #pragma once
 
 #include <sys/types.h>
@@ -40,8 +40,8 @@ struct Exposure {
 };
 static_assert(sizeof(Exposure) == 128);
 
-/// Where a process's tables are: in its state, written by its owner only. The version is odd while the owner
-/// changes anything, here or in the tables.
+/// Where a process's tables are: in its state, written by its owner only. The version is odd while
+/// the owner changes anything, here or in the tables.
 struct alignas(64) PublishedRegions {
     std::atomic<std::uint64_t> version;
     std::atomic<std::uint64_t> address; ///< of the first Region, in the owner's address space
@@ -77,12 +77,13 @@ class AttachedRegions {
 
     PublishedRegions& published_;
     ucx::Worker* const worker_;
-    /// Never changed in place: readers of the node copy it while it is replaced, notice by the version, and try
-    /// again.
+    /// Never changed in place: readers of the node copy it while it is replaced, notice by the
+    /// version, and try again.
     std::unique_ptr<const RegionTable> table_ = std::make_unique<RegionTable>();
     std::map<std::uint64_t, ucx::Registration> registrations_; ///< by begin
-    /// The last is in use. The others stay: a reader of another node that is late makes this process read
-    /// them, which must not be an access to memory that is gone. Each is twice as large as the one before.
+    /// The last is in use. The others stay: a reader of another node that is late makes this
+    /// process read them, which must not be an access to memory that is gone. Each is twice as
+    /// large as the one before.
     std::vector<Room> rooms_;
 };
 
@@ -95,14 +96,16 @@ class Regions {
     AttachedRegions& mine() { return mine_; }
     /// What is attached at `rank`. Null: that cannot be found out. Good until the next call.
     const RegionTable* table(Rank rank);
-    /// Between `origin` and `address` at another node's rank, within a region that table() has shown.
+    /// Between `origin` and `address` at another node's rank, within a region that table() has
+    /// shown.
     void move(Direction direction, Rank rank, std::byte* origin, std::size_t bytes,
               std::uint64_t address, ucx::Completion* completion);
     /// An epoch begins, or a flush: what other nodes had attached may have changed.
     void renew() { ++now_; }
 
   private:
-    static constexpr std::uint64_t kNothing = ~std::uint64_t{0}; ///< a version that nobody publishes
+    static constexpr std::uint64_t kNothing =
+        ~std::uint64_t{0}; ///< a version that nobody publishes
     /// The table of a rank of this node, good as long as its version is.
     struct NearCopy {
         std::uint64_t version = kNothing;

@@ -13,8 +13,7 @@ namespace rmalock::window {
 using fabric::Value;
 using fabric::Word;
 
-Remote::Remote(Network& network)
-    : network_(network), seat_(network), threads_(host().threads) {}
+Remote::Remote(Network& network) : network_(network), seat_(network), threads_(host().threads) {}
 
 int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
                    std::size_t memory_bytes) {
@@ -34,7 +33,8 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     reaches_ = reinterpret_cast<const std::byte*>(plan.reach(base, 0));
     reach_stride_ = plan.reach_stride();
     waiter_ = waiter;
-    waiter_.park = Network::park; // here answers of the network are waited for, never words of the node
+    waiter_.park =
+        Network::park; // here answers of the network are waited for, never words of the node
 }
 
 void Remote::set_domain(fabric::Domain domain) {
@@ -42,7 +42,8 @@ void Remote::set_domain(fabric::Domain domain) {
     network_.settle(by_swap_ ? AtomicsBy::cpu : AtomicsBy::nic);
 }
 
-// ---- the exchange ------------------------------------------------------------------------------------
+// ---- the exchange
+// ------------------------------------------------------------------------------------
 
 /// What a rank tells first.
 struct Remote::Outcome {
@@ -90,8 +91,9 @@ rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, 
     return status == RMALOCK_OK ? exchange_addresses(comm, plan, outcomes) : status;
 }
 
-rmalock_status_t Remote::exchange_keys(const rmalock_comm_t& comm, const Plan& plan, std::byte* base,
-                                       const std::vector<Outcome>& outcomes, const ucx::Bytes& mine) {
+rmalock_status_t Remote::exchange_keys(const rmalock_comm_t& comm, const Plan& plan,
+                                       std::byte* base, const std::vector<Outcome>& outcomes,
+                                       const ucx::Bytes& mine) {
     std::size_t room = 1;
     for (const Outcome& outcome : outcomes)
         room = std::max<std::size_t>(room, outcome.state_key + outcome.memory_key);
@@ -155,7 +157,8 @@ Remote::Reachable& Remote::reachable(Rank target) {
     return found;
 }
 
-// ---- words ----------------------------------------------------------------------------------------------
+// ---- words
+// ----------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -187,8 +190,12 @@ Value Remote::get(Word word) {
         return worker().read_word(waiter_, *target.peer, address(target, word.slot), target.state);
     });
 }
-Value Remote::fetch_add(Word word, Value operand) { return fetch(word, ucx::Fetch::add, operand); }
-Value Remote::swap(Word word, Value desired) { return fetch(word, ucx::Fetch::swap, desired); }
+Value Remote::fetch_add(Word word, Value operand) {
+    return fetch(word, ucx::Fetch::add, operand);
+}
+Value Remote::swap(Word word, Value desired) {
+    return fetch(word, ucx::Fetch::swap, desired);
+}
 Value Remote::compare_swap(Word word, Value expected, Value desired) {
     return fetch(word, ucx::Fetch::compare_swap, expected, desired);
 }
@@ -196,7 +203,8 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
 void Remote::put(Word word, Value value) {
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
-        worker().post_store(*target.peer, address(target, word.slot), target.state, value, by_swap_);
+        worker().post_store(*target.peer, address(target, word.slot), target.state, value,
+                            by_swap_);
     });
 }
 void Remote::add(Word word, Value operand) {
@@ -213,7 +221,8 @@ void Remote::flush_all() {
     or_end_the_job([&] { worker().flush_all(waiter_); });
 }
 
-// ---- data -----------------------------------------------------------------------------------------------
+// ---- data
+// -----------------------------------------------------------------------------------------------
 
 void Remote::move(Direction direction, Rank target, void* origin, std::size_t bytes,
                   std::uint64_t offset, ucx::Completion* completion) {

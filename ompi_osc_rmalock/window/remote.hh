@@ -26,11 +26,11 @@ class Remote final : public fabric::RemoteWords {
     /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
     int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);
 
-    /// Collective: tells all ranks how to reach this one, and writes into the node's segment how to reach all
-    /// (on the node's first rank). `error`, 0 or an errno, is this rank's; *first becomes the first one of all
-    /// ranks.
-    rmalock_status_t exchange(const rmalock_comm_t& comm, const Plan& plan, std::byte* base, int error,
-                              int* first);
+    /// Collective: tells all ranks how to reach this one, and writes into the node's segment how to
+    /// reach all (on the node's first rank). `error`, 0 or an errno, is this rank's; *first becomes
+    /// the first one of all ranks.
+    rmalock_status_t exchange(const rmalock_comm_t& comm, const Plan& plan, std::byte* base,
+                              int error, int* first);
 
     /// From here on ranks can be reached.
     void open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter);
@@ -40,7 +40,8 @@ class Remote final : public fabric::RemoteWords {
     /// Collective: finds out the domain (probe.cc). After open().
     rmalock_status_t probe(const rmalock_comm_t& comm, Plan& plan);
 
-    // ---- words --------------------------------------------------------------------------------------
+    // ---- words
+    // --------------------------------------------------------------------------------------
     fabric::Value get(fabric::Word word) override;
     fabric::Value fetch_add(fabric::Word word, fabric::Value operand) override;
     fabric::Value swap(fabric::Word word, fabric::Value desired) override;
@@ -51,10 +52,12 @@ class Remote final : public fabric::RemoteWords {
     void flush(Rank rank) override;
     void flush_all() override;
 
-    // ---- data ---------------------------------------------------------------------------------------
-    /// `bytes` between `origin` and `offset` bytes into the memory of `target`; complete after a flush.
-    void move(Direction direction, Rank target, void* origin, std::size_t bytes, std::uint64_t offset,
-              ucx::Completion* completion);
+    // ---- data
+    // ---------------------------------------------------------------------------------------
+    /// `bytes` between `origin` and `offset` bytes into the memory of `target`; complete after a
+    /// flush.
+    void move(Direction direction, Rank target, void* origin, std::size_t bytes,
+              std::uint64_t offset, ucx::Completion* completion);
     /// Complete at this side, results of messages included.
     void flush_local(Rank target);
     void flush_local_all();

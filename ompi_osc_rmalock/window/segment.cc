@@ -97,8 +97,7 @@ int Segment::map(const std::string& folder, const SegmentFile::Name& name, std::
         return errno;
     if (const int error = reserve(file, mine))
         return error;
-    void* const base =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
+    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
     if (base == MAP_FAILED)
         return errno;
     segment = Segment();

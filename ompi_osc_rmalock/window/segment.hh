@@ -1,5 +1,5 @@
-// Memory that all processes of a window on one node map: its lock state, and the memory of ALLOCATE and SHARED
-// windows.
+// Memory that all processes of a window on one node map: its lock state, and the memory of ALLOCATE
+// and SHARED windows.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@ struct Range {
     std::size_t bytes = 0;
 };
 
-/// The file behind a segment. It has mode 0600 and a random name, and that name is gone once every process of
-/// the node has opened it; what is left disappears with the last mapping, even of a killed process.
+/// The file behind a segment. It has mode 0600 and a random name, and that name is gone once every
+/// process of the node has opened it; what is left disappears with the last mapping, even of a
+/// killed process.
 class SegmentFile {
   public:
     /// How the others find it. Trivially copyable, so that it can be sent.
@@ -47,10 +48,10 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment();
 
-    /// Maps `bytes` of zeroed memory in the file called `name` in `folder`; every process of the node asks for
-    /// the same. The caller reserves the pages of `mine` itself (so that they lie in its NUMA domain, and so
-    /// that a full file system is an error here and not SIGBUS at the first touch); the ranges of all
-    /// processes cover what is used. Returns 0 or an errno.
+    /// Maps `bytes` of zeroed memory in the file called `name` in `folder`; every process of the
+    /// node asks for the same. The caller reserves the pages of `mine` itself (so that they lie in
+    /// its NUMA domain, and so that a full file system is an error here and not SIGBUS at the first
+    /// touch); the ranges of all processes cover what is used. Returns 0 or an errno.
     static int map(const std::string& folder, const SegmentFile::Name& name, std::size_t bytes,
                    Range mine, Segment& segment);
 

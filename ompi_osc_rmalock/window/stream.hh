@@ -52,10 +52,11 @@ class Stream {
     std::size_t at_ = 0, filled_ = 0;
 };
 
-/// Calls use(origin address, target offset, bytes) for every run that is one run on both sides, until
-/// it returns non-zero; returns what it returned last.
+/// Calls use(origin address, target offset, bytes) for every run that is one run on both sides,
+/// until it returns non-zero; returns what it returned last.
 template <class Use>
-int for_each_run(const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side, Use use) {
+int for_each_run(const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                 Use use) {
     Stream origin(origin_side), target(target_side);
     while (origin.more() && target.more()) {
         const std::size_t bytes = std::min(origin.length(), target.length());

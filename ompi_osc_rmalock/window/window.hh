@@ -56,7 +56,8 @@ class Window {
     Status wait();
     Status test(bool& done);
 
-    /// Put and get. `completion` may be null; it is done when the operation is complete at this side.
+    /// Put and get. `completion` may be null; it is done when the operation is complete at this
+    /// side.
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     ucx::Completion* completion);
@@ -72,8 +73,8 @@ class Window {
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
-    /// An accumulate of another node's process, on this one's memory. False: the accumulate lock is taken, and
-    /// nothing has happened. Called by Messages.
+    /// An accumulate of another node's process, on this one's memory. False: the accumulate lock is
+    /// taken, and nothing has happened. Called by Messages.
     bool apply(const MessageHeader& header, std::span<const std::byte> data,
                std::vector<std::byte>& result);
 
@@ -116,8 +117,7 @@ class Window {
     Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<Remote> remote);
 
-    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote,
-                       Segment& segment);
+    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
 
@@ -128,16 +128,16 @@ class Window {
     Status advance(Event event, const char* call, Rank target = -1);
 
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
-    /// be), and where the displacement is. The call touches the bytes [low, high) from there, or those
-    /// of `side`, if given; it fails if they reach outside the target's memory.
+    /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
+    /// those of `side`, if given; it fails if they reach outside the target's memory.
     Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                   std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
     Status check_epoch(const char* call, Rank target);
     Status check_epoch_in_full(const char* call, Rank target);
     bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
                 Place& place) const;
-    /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from it, are
-    /// attached at the target.
+    /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from
+    /// it, are attached at the target.
     bool attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
                   const rmalock_layout_t* side);
     Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
@@ -147,8 +147,9 @@ class Window {
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                 const Place& place, ucx::Completion* completion = nullptr);
     [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
-                                        std::ptrdiff_t offset, const void* origin, std::size_t bytes,
-                                        const Place& place, ucx::Completion* completion);
+                                        std::ptrdiff_t offset, const void* origin,
+                                        std::size_t bytes, const Place& place,
+                                        ucx::Completion* completion);
     /// The same, complete on return.
     Status move_and_wait(Direction direction, const char* call, Rank target,
                          const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
@@ -177,8 +178,8 @@ class Window {
                                    const Place& place);
 
     const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
-    /// Debug parameter check_nocheck: reports when what the program promised to be free is not. Returns
-    /// whether the lock need not be taken.
+    /// Debug parameter check_nocheck: reports when what the program promised to be free is not.
+    /// Returns whether the lock need not be taken.
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
@@ -191,22 +192,22 @@ class Window {
     const bool check_nocheck_;
 
     Segment segment_;
-    Part* const parts_; ///< in the segment, one per rank
+    Part* const parts_;                    ///< in the segment, one per rank
     const std::unique_ptr<Remote> remote_; ///< null: the window needs no network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
     const std::unique_ptr<locks::WindowLock> lock_;
     AccumulateLock accumulate_lock_;
 
-    mutable std::mutex mutex_; ///< see Guard; protects what follows
+    mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     HeldLocks held_;
-    bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
-    std::vector<bool> access_group_; ///< started: by rank
-    std::vector<Rank> targets_;      ///< started: the same, as a list
+    bool all_nocheck_ = false;         ///< the open lock_all acquired nothing
+    std::vector<bool> access_group_;   ///< started: by rank
+    std::vector<Rank> targets_;        ///< started: the same, as a list
     std::unique_ptr<Regions> regions_; ///< DYNAMIC: what is attached, here and elsewhere
-    bool exposed_ = false;           ///< between post and wait
-    std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
+    bool exposed_ = false;             ///< between post and wait
+    std::size_t origins_ = 0;          ///< exposed: how many completes to wait for
 };
 
 } // namespace rmalock::window

@@ -36,7 +36,8 @@ class Window {
   public:
     Window(CheckerFabric& real, const NoSetup&)
         : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make()),
-          gate_(fabric_, lock_, Words::kGate, {real.self() == 0 ? 0 : 1, kFirstRanks}), lock(*this) {}
+          gate_(fabric_, lock_, Words::kGate, {real.self() == 0 ? 0 : 1, kFirstRanks}),
+          lock(*this) {}
 
     class Calls {
       public:
@@ -154,8 +155,8 @@ void add_all_gate(std::vector<Case>& cases) {
     using namespace all_gate_fault;
     cases.push_back(gate<NoSecondLook>("all_gate/no_second_look", "1W+1A", {w, all_locker(3)},
                                        Failure::exclusion));
-    cases.push_back(gate<OneMark>("all_gate/one_mark", "1A+1W", {all_locker(3), w},
-                                  Failure::exclusion));
+    cases.push_back(
+        gate<OneMark>("all_gate/one_mark", "1A+1W", {all_locker(3), w}, Failure::exclusion));
     cases.push_back(gate<NobodyWaits>("all_gate/nobody_waits", "1W+2A once",
                                       {writer(1), all_locker(1), all_locker(1)},
                                       Failure::exclusion));

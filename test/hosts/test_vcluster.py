@@ -103,7 +103,7 @@ class Up(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="test-vcluster-", dir="/tmp")
         cls.shared = tempfile.mkdtemp(prefix="test-share-", dir="/tmp")
-        done = vcluster("up", "1,2,3", "--racks", "2", "--delay", str(cls.DELAY), "--share", cls.shared,
+        done = vcluster("up", "1,2,3", "--racks", "2", "--delay", str(cls.DELAY), "--share", cls.shared, "--share", TOOL,
                         folder=cls.folder)
         if done.returncode != 0:
             raise AssertionError(done.stderr)

@@ -1,5 +1,5 @@
-// What a bad or special parameter does to the creation of windows. The case is the argument, its outcome
-// the exit status; check_parameters sets the MCA parameters and looks at what is printed.
+// What a bad or special parameter does to the creation of windows. The case is the argument, its
+// outcome the exit status; check_parameters sets the MCA parameters and looks at what is printed.
 //
 //   create BYTES     creates a window by MPI_Win_allocate, uses it, frees it: exit 0
 //   refused BYTES    the creation fails with an error class, on every rank: exit 0

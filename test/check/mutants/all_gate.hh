@@ -11,9 +11,7 @@ inline constexpr Slot kM = 2; ///< of each node's first rank
 /// R1: an exclusive does not look again whether a lock_all has come. It reads the mark of its node
 /// twice, before and after it acquires the target; here the second reading always says `ungated`.
 struct NoSecondLook : Sound {
-    Value seen(Word w, Value v) {
-        return w.slot == kM && target_is_mine_ ? 0 : v;
-    }
+    Value seen(Word w, Value v) { return w.slot == kM && target_is_mine_ ? 0 : v; }
     void done(Verb verb, Word w, Value v) {
         target_is_mine_ = verb == Verb::compare_swap && w.slot != kG && v == 0;
     }
