@@ -7,10 +7,12 @@
 
 namespace rmalock::ucx {
 
-constexpr unsigned kMessageId = 17;
+constexpr unsigned kMessageId = 17, kWordId = 18;
 /// With our prefix and UCX's own headers it stays within the 8 KiB fragments of UCX's TCP and
 /// shared memory.
 constexpr std::size_t kMostMessageBytes = 7936;
+
+struct WordMessage;
 
 struct Callbacks {
     /// A put, get or posted word is complete at this side.
@@ -24,6 +26,11 @@ struct Callbacks {
     /// A message has come in.
     static ucs_status_t received(void* worker, const void* header, std::size_t header_bytes,
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
+    /// A told word, or what goes to and fro in a flush of such words.
+    static ucs_status_t told(void* worker, const void* header, std::size_t header_bytes, void* data,
+                             std::size_t bytes, const ucp_am_recv_param_t* param);
+
+    static void take_word(Worker& worker, PeerId from, const WordMessage& message);
 
     // The same for what UCX completed at once, without a callback.
     static void finish_posted(Operation& operation);

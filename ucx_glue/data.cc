@@ -105,10 +105,7 @@ void Worker::post(const Request& request) {
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (request.kind == Request::Kind::put || request.kind == Request::Kind::get)
         peer.data_.store(number, std::memory_order_release);
-    if (!peer.listed_) {
-        unflushed_peers_.push_back(&peer);
-        peer.listed_ = true;
-    }
+    list(peer);
     if (request.completion != nullptr)
         request.completion->expect();
     if (peer.queue_ == nullptr && has_room(peer))
@@ -118,6 +115,12 @@ void Worker::post(const Request& request) {
         queued_peers_.push_back(&peer);
     }
     peer.queue_->push_back(request);
+}
+
+void Worker::list(Peer& peer) {
+    if (!peer.listed_)
+        unflushed_peers_.push_back(&peer);
+    peer.listed_ = true;
 }
 
 bool Worker::has_room(const Peer& peer) const {

@@ -22,9 +22,15 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
     ucp_request_free(request);
 }
 
+bool Worker::Goal::reached() const {
+    return peer->flushed_.load(std::memory_order_acquire) >= posted &&
+           peer->heard_.load(std::memory_order_acquire) >= told;
+}
+
 /// Begins a flush unless one that covers the goal is under way; false while part of it is queued.
 bool Worker::begin_flush(const Goal& goal) {
     Peer& peer = *goal.peer;
+    ask(goal);
     if (peer.flushing_.load(std::memory_order_relaxed) >= goal.posted)
         return true;
     const std::uint64_t issued = peer.issued_.load(std::memory_order_relaxed);
@@ -35,7 +41,6 @@ bool Worker::begin_flush(const Goal& goal) {
     operation.peer = &peer;
     operation.covers = issued;
     peer.flushing_.store(issued, std::memory_order_relaxed);
-    ++counters_.flushes;
     const ucp_request_param_t param = told_to(Callbacks::flushed, &operation);
     const ucs_status_ptr_t given = ucp_ep_flush_nbx(peer.endpoint_, &param);
     if (UCS_PTR_IS_ERR(given))
@@ -51,13 +56,16 @@ bool Worker::begin_flush(const Goal& goal) {
 void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) {
     std::vector<Goal> queued = goals;
     const auto begin = [this](const Goal& goal) { return begin_flush(goal); };
+    {
+        const Lock lock = locked();
+        counters_.flushes += goals.size();
+    }
     wait_for(waiter, [&] {
         if (!queued.empty()) {
             if (const Lock lock(mutex_, std::try_to_lock); lock)
                 std::erase_if(queued, begin);
         }
-        while (queued.empty() && !goals.empty() &&
-               goals.back().peer->flushed_.load(std::memory_order_acquire) >= goals.back().posted)
+        while (queued.empty() && !goals.empty() && goals.back().reached())
             goals.pop_back();
         return goals.empty();
     });
@@ -65,12 +73,12 @@ void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) 
 
 void Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
     if (peer.unflushed())
-        flush_until(waiter, {{&peer, peer.posted_.load()}});
+        flush_until(waiter, {{&peer, peer.posted_.load(), peer.told_.load()}});
 }
 
 void Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
     if (peer.data_unflushed())
-        flush_until(waiter, {{&peer, peer.data_.load()}});
+        flush_until(waiter, {{&peer, peer.data_.load(), 0}});
 }
 
 void Worker::flush_all(const fabric::Waiter& waiter) {
@@ -81,7 +89,7 @@ void Worker::flush_all(const fabric::Waiter& waiter) {
         std::erase_if(unflushed_peers_, [&](Peer* peer) {
             peer->listed_ = peer->unflushed();
             if (peer->listed_)
-                goals.push_back({peer, peer->posted_.load()});
+                goals.push_back({peer, peer->posted_.load(), peer->told_.load()});
             return !peer->listed_;
         });
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "ucx_glue/callbacks.hh"
 
@@ -16,6 +17,18 @@ struct Prefix {
     PeerId sender;
     std::uint64_t header_bytes;
 };
+
+/// The prefix, if the message is one of this library's: then header and data are within `bytes`.
+std::optional<Prefix> prefix_of(const void* data, std::size_t bytes,
+                                const ucp_am_recv_param_t* param) {
+    Prefix prefix{};
+    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < sizeof prefix)
+        return std::nullopt;
+    std::memcpy(&prefix, data, sizeof prefix);
+    if (prefix.header_bytes > bytes - sizeof prefix)
+        return std::nullopt;
+    return prefix;
+}
 
 } // namespace
 
@@ -37,12 +50,8 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
     auto& worker = *static_cast<Worker*>(arg);
     if (worker.closing_)
         return UCS_OK;
-    Prefix prefix{};
-    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0 && bytes >= sizeof prefix)
-        std::memcpy(&prefix, data, sizeof prefix);
-    else
-        prefix.header_bytes = bytes;
-    if (prefix.header_bytes > bytes - std::min(bytes, sizeof prefix)) {
+    const std::optional<Prefix> prefix = prefix_of(data, bytes, param);
+    if (!prefix) {
         worker.take_failure("UCX: receive a message: it is not whole, or not of this library");
         return UCS_OK;
     }
@@ -50,34 +59,122 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
         worker.take_failure("UCX: receive a message: there is no handler");
         return UCS_OK;
     }
-    const std::span rest(static_cast<const std::byte*>(data) + sizeof prefix,
-                         bytes - sizeof prefix);
+    const std::span rest(static_cast<const std::byte*>(data) + sizeof(Prefix),
+                         bytes - sizeof(Prefix));
     try {
-        worker.options_.handler(prefix.sender, rest.first(prefix.header_bytes),
-                                rest.subspan(prefix.header_bytes));
+        worker.options_.handler(prefix->sender, rest.first(prefix->header_bytes),
+                                rest.subspan(prefix->header_bytes));
     } catch (const std::exception& error) {
         worker.take_failure(std::string("UCX: handle a message: ") + error.what());
     }
     return UCS_OK;
 }
 
-void Worker::send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data) {
+/// The worker, locked, when one message more may go.
+Worker::Lock Worker::locked_for_message() {
     for (;;) {
-        {
-            const Lock lock = locked();
-            if (messages_in_flight_.load(std::memory_order_relaxed) < kMostMessages)
-                return transmit(peer, header, data);
-        }
+        Lock lock = locked();
+        if (messages_in_flight_.load(std::memory_order_relaxed) < kMostMessages)
+            return lock;
+        lock.unlock();
         wait_for(fabric::Waiter(), [this] { return messages_in_flight_.load() < kMostMessages; });
     }
 }
 
-void Worker::send_locked(Peer& peer, std::span<const std::byte> header,
-                         std::span<const std::byte> data) {
-    transmit(peer, header, data);
+void Worker::send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data) {
+    const Lock lock = locked_for_message();
+    ++counters_.messages;
+    transmit(peer, kMessageId, header, data);
 }
 
-void Worker::transmit(Peer& peer, std::span<const std::byte> header,
+void Worker::send_locked(Peer& peer, std::span<const std::byte> header,
+                         std::span<const std::byte> data) {
+    ++counters_.messages;
+    transmit(peer, kMessageId, header, data);
+}
+
+// ---- told words --------------------------------------------------------------------------------
+
+/// `ask` comes back as `heard` with the same number: messages to a peer arrive in the order in
+/// which they were sent, so all words told before it are stored by then.
+struct WordMessage {
+    enum class Kind : std::uint64_t { add, store, ask, heard } kind;
+    RemoteAddress address;
+    std::uint64_t value; ///< what to add or to store; how many words were told
+};
+
+namespace {
+
+std::span<const std::byte> bytes_of(const WordMessage& message) {
+    return std::as_bytes(std::span(&message, 1));
+}
+
+/// Ordered like every atomic of a lock: who sees the word sees what was written before it.
+void carry_out(const WordMessage& message) {
+    const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(message.address));
+    if (message.kind == WordMessage::Kind::add)
+        word.fetch_add(message.value);
+    else
+        word.store(message.value);
+}
+
+} // namespace
+
+void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t value) {
+    const WordMessage message{what == Tell::add ? WordMessage::Kind::add : WordMessage::Kind::store,
+                              address, value};
+    const Lock lock = locked_for_message();
+    ++counters_.posts;
+    peer.told_.fetch_add(1, std::memory_order_relaxed);
+    list(peer);
+    transmit(peer, kWordId, bytes_of(message), {});
+}
+
+/// Has the peer say when it has stored what was told, unless it is to say so already.
+void Worker::ask(const Goal& goal) {
+    Peer& peer = *goal.peer;
+    if (peer.asked_.load(std::memory_order_relaxed) >= goal.told)
+        return;
+    const std::uint64_t told = peer.told_.load(std::memory_order_relaxed);
+    peer.asked_.store(told, std::memory_order_relaxed);
+    transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, told}), {});
+}
+
+/// The answer to what the peer told: nothing, or that it is stored.
+void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& message) {
+    if (message.kind != WordMessage::Kind::ask && message.kind != WordMessage::Kind::heard)
+        return carry_out(message);
+    Peer* const sender = worker.find(from);
+    if (sender == nullptr)
+        raise("find who told a word", UCS_ERR_NO_ELEM);
+    if (message.kind == WordMessage::Kind::heard)
+        sender->heard_.store(message.value, std::memory_order_release);
+    else
+        worker.transmit(*sender, kWordId, bytes_of({WordMessage::Kind::heard, 0, message.value}),
+                        {});
+}
+
+ucs_status_t Callbacks::told(void* arg, const void*, std::size_t, void* data, std::size_t bytes,
+                             const ucp_am_recv_param_t* param) {
+    auto& worker = *static_cast<Worker*>(arg);
+    const std::optional<Prefix> prefix = prefix_of(data, bytes, param);
+    WordMessage message{};
+    if (worker.closing_)
+        return UCS_OK;
+    if (!prefix || bytes != sizeof *prefix + sizeof message) {
+        worker.take_failure("UCX: receive a word: it is not whole, or not of this library");
+        return UCS_OK;
+    }
+    std::memcpy(&message, static_cast<const std::byte*>(data) + sizeof *prefix, sizeof message);
+    try {
+        take_word(worker, prefix->sender, message);
+    } catch (const std::exception& error) {
+        worker.take_failure(error.what());
+    }
+    return UCS_OK;
+}
+
+void Worker::transmit(Peer& peer, unsigned id, std::span<const std::byte> header,
                       std::span<const std::byte> data) {
     if (header.size() + data.size() > most_message_bytes_)
         raise("send a message longer than most_message_bytes", UCS_ERR_EXCEEDS_LIMIT);
@@ -95,11 +192,10 @@ void Worker::transmit(Peer& peer, std::span<const std::byte> header,
     ucp_request_param_t param = told_to(Callbacks::sent, &message);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
-    ++counters_.messages;
     messages_in_flight_.fetch_add(1, std::memory_order_relaxed);
     const auto bytes = static_cast<std::size_t>(end - message.bytes.get());
     const ucs_status_ptr_t given =
-        ucp_am_send_nbx(to, kMessageId, nullptr, 0, message.bytes.get(), bytes, &param);
+        ucp_am_send_nbx(to, id, nullptr, 0, message.bytes.get(), bytes, &param);
     if (!UCS_PTR_IS_PTR(given))
         Callbacks::finish_message(message);
     completed_at_once("send a message", given);

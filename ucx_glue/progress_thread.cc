@@ -12,6 +12,7 @@
 #include <cstring>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "ucx_glue/signals.hh"
 
@@ -26,6 +27,9 @@ constexpr long kLongestNap = 1'000'000;
 /// MPI call of the application that runs progress), or that UCX has something to send and nowhere
 /// to put it, for which it refuses to be armed.
 constexpr unsigned kFruitlessTurns = 3;
+
+/// Calls of progress between two turns of the thread that say that somebody is waiting in MPI.
+constexpr std::uint32_t kManyVisits = 8;
 
 /// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it
 /// wakes, where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish,
@@ -77,10 +81,18 @@ struct ProgressThread::State {
         }
     }
 
+    /// Whether another thread serves: it waits inside the worker, or in a call of MPI, which then
+    /// calls progress all the time. Two that race for every message only slow it down.
+    bool others_serve() {
+        const std::uint32_t visits = worker.visits();
+        const std::uint32_t since = visits - std::exchange(seen_visits, visits);
+        return worker.somebody_inside() || since >= kManyVisits;
+    }
+
     void take_turn() {
-        if (worker.somebody_inside())
+        if (others_serve())
             return nap();
-        if (worker.progress()) {
+        if (worker.serve()) {
             rounds.fetch_add(1, std::memory_order_relaxed);
             fruitless = 0;
             nap_length = kFirstNap;
@@ -114,6 +126,7 @@ struct ProgressThread::State {
     // The thread's own.
     bool stopped = false;
     unsigned fruitless = 0;
+    std::uint32_t seen_visits = 0;
     long nap_length = kFirstNap;
 };
 

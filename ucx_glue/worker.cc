@@ -79,6 +79,9 @@ Worker::Worker(const Options& options)
     handler.cb = Callbacks::received;
     handler.arg = this;
     check("set the message handler", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
+    handler.id = kWordId;
+    handler.cb = Callbacks::told;
+    check("set the handler of words", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
     address_ = read_address(worker_.get());
     measure_key();
 }
@@ -168,6 +171,11 @@ Worker::Lock Worker::locked() const {
 }
 
 bool Worker::progress() {
+    visits_.store(visits() + 1, std::memory_order_relaxed);
+    return serve();
+}
+
+bool Worker::serve() {
     throw_failure();
     if (wanted_.load(std::memory_order_relaxed) != 0)
         return false;

@@ -43,7 +43,9 @@ class Peer {
 
     /// Whether something may not have arrived at the peer yet.
     bool unflushed() const {
-        return flushed_.load(std::memory_order_acquire) != posted_.load(std::memory_order_acquire);
+        return flushed_.load(std::memory_order_acquire) !=
+                   posted_.load(std::memory_order_acquire) ||
+               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire);
     }
 
     /// The same for puts and gets; words that were posted since the last of them do not count.
@@ -64,12 +66,17 @@ class Peer {
     // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
     // what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
-    Count posted_{0};     ///< asked for
-    Count data_{0};       ///< of posted_: up to the last put or get
-    Count issued_{0};     ///< given to UCX
-    Count completed_{0};  ///< complete at this side
-    Count flushing_{0};   ///< complete at the peer when the last flush that began is
-    Count flushed_{0};    ///< complete at the peer
+    Count posted_{0};    ///< asked for
+    Count data_{0};      ///< of posted_: up to the last put or get
+    Count issued_{0};    ///< given to UCX
+    Count completed_{0}; ///< complete at this side
+    Count flushing_{0};  ///< complete at the peer when the last flush that began is
+    Count flushed_{0};   ///< complete at the peer
+    // Words that were told, counted apart: they wait in no queue, and UCX's flush does not cover
+    // them.
+    Count told_{0};       ///< sent
+    Count asked_{0};      ///< of them: the peer was asked to say when it has stored them
+    Count heard_{0};      ///< and has said so
     bool listed_ = false; ///< is in the worker's list of peers to flush
     std::unique_ptr<std::deque<Request>> queue_; ///< posted, not issued; null while there is none
 };
@@ -77,11 +84,14 @@ class Peer {
 /// The atomics that return what was there before.
 enum class Fetch { add, swap, compare_swap };
 
+/// What tell() asks of a peer.
+enum class Tell : std::uint64_t { add, store };
+
 /// What was sent over the worker, for tests and statistics.
 struct Counters {
     std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
     std::uint64_t reads = 0;   ///< read_word: a round trip each
-    std::uint64_t posts = 0;   ///< atomics and words that return nothing
+    std::uint64_t posts = 0;   ///< atomics and words that return nothing, told ones included
     std::uint64_t puts = 0, gets = 0;
     std::uint64_t flushes = 0;  ///< flushes that had something to wait for: a round trip each
     std::uint64_t messages = 0; ///< active messages sent
@@ -138,6 +148,10 @@ class Worker {
     /// once if another thread is at it. Returns whether anything happened. Throws Error once an
     /// operation has failed.
     bool progress();
+    /// The same for the progress thread, whose calls visits() does not count.
+    bool serve();
+    /// How often progress() was called: who calls it often serves the worker, and nobody else need.
+    std::uint32_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
     /// Until done() is true.
     template <class Done>
@@ -157,12 +171,15 @@ class Worker {
                         const RemoteKey& key, std::uint64_t operand, std::uint64_t desired = 0);
     std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                             const RemoteKey& key);
-    /// Posted: complete after the next flush of the peer.
+    /// Posted: complete after the next flush of the peer, and done as fetch() is done.
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
     /// Posted store of a word. `by_swap`: as an atomic, so that a transport whose puts are done by
     /// a CPU, byte by byte, cannot tear it; else as a put (words that no atomic touches).
     void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value,
                     bool by_swap);
+    /// Posted as well, but done by the peer's CPU: for words that only CPUs modify. One message,
+    /// where a transport without atomics of its own would send an answer to each post_add.
+    void tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t value);
 
     // ---- data -----------------------------------------------------------------------------------
     /// Both go out at once, or when there is room. `completion`, if given, expects one part more
@@ -231,10 +248,12 @@ class Worker {
     struct WorkerCloser {
         void operator()(ucp_worker* worker) const;
     };
-    /// What a flush waits for: that peer.flushed_ reaches `posted`.
+    /// What a flush waits for: that peer.flushed_ reaches `posted`, and peer.heard_ `told`.
     struct Goal {
         Peer* peer;
         std::uint64_t posted;
+        std::uint64_t told;
+        bool reached() const;
     };
 
     // All of these are called with the worker locked.
@@ -246,9 +265,13 @@ class Worker {
     bool rounds();
     void take_failure(const std::string& text);
     bool begin_flush(const Goal& goal);
-    void transmit(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
+    void ask(const Goal& goal);
+    void list(Peer& peer);
+    void transmit(Peer& peer, unsigned id, std::span<const std::byte> header,
+                  std::span<const std::byte> data);
 
     void throw_failure();
+    Lock locked_for_message();
     std::uint64_t fetched(const fabric::Waiter& waiter, Operation& operation);
     void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
     void measure_key();
@@ -257,6 +280,7 @@ class Worker {
     mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
     mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
     std::atomic<int> inside_{0};
+    std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
     Options options_;
     Bytes address_;
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;

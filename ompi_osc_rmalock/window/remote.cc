@@ -38,8 +38,8 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
 }
 
 void Remote::set_domain(fabric::Domain domain) {
-    by_swap_ = domain == fabric::Domain::cpu;
-    network_.settle(by_swap_ ? AtomicsBy::cpu : AtomicsBy::nic);
+    by_cpu_ = domain == fabric::Domain::cpu;
+    network_.settle(by_cpu_ ? AtomicsBy::cpu : AtomicsBy::nic);
 }
 
 // ---- the exchange
@@ -203,14 +203,20 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
 void Remote::put(Word word, Value value) {
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
-        worker().post_store(*target.peer, address(target, word.slot), target.state, value,
-                            by_swap_);
+        if (by_cpu_)
+            worker().tell(*target.peer, ucx::Tell::store, address(target, word.slot), value);
+        else
+            worker().post_store(*target.peer, address(target, word.slot), target.state, value,
+                                false);
     });
 }
 void Remote::add(Word word, Value operand) {
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
-        worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
+        if (by_cpu_)
+            worker().tell(*target.peer, ucx::Tell::add, address(target, word.slot), operand);
+        else
+            worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
     });
 }
 

@@ -119,7 +119,7 @@ class Remote final : public fabric::RemoteWords {
     Network::Seat seat_;
     fabric::Waiter waiter_;
     const bool threads_;
-    bool by_swap_ = true;
+    bool by_cpu_ = true;
     std::byte* state_base_ = nullptr;
     void* memory_base_ = nullptr;
     ucx::Registration state_, memory_;

@@ -553,6 +553,7 @@ bool lock_beside_an_atomic(Member& member) {
     static constexpr int kRepeats = 200, kRounds = 20;
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
     spec.params.lock = "direct_passive";
+    spec.params.yield = "never"; // two processes; the bare atomic waits in the same way
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)

@@ -1,0 +1,132 @@
+// What a lock and unlock of another host's target costs beside a bare fetch-and-add: the same two
+// ranks, in one run, by turns. The atomic goes over a worker of this program, which is the
+// component's (ucx_glue), and the target waits in the same loop of MPI_Test in both.
+//
+// The last rank is the origin, rank 0 the target; the others wait. Run it with the lock to measure,
+// `--mca osc_rmalock_lock direct_passive`. Under another component it shows what that takes.
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ucx_glue/worker.hh"
+
+namespace {
+
+using namespace rmalock;
+
+constexpr int kTurns = 100, kRounds = 30;
+/// One round trip and a message without an answer; two round trips would be 2.
+constexpr double kMost = 1.5;
+
+/// A worker, with a word of rank 0 that all can reach.
+struct Bare {
+    explicit Bare(int rank)
+        : worker({.self = static_cast<ucx::PeerId>(rank + 1)}),
+          registration(worker, &word, sizeof word) {
+        const ucx::Bytes key = registration.key();
+        std::uint64_t sizes[] = {worker.address().size(), key.size(),
+                                 reinterpret_cast<std::uint64_t>(&word)};
+        MPI_Bcast(sizes, 3, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+        ucx::Bytes where = worker.address(), opener = key;
+        where.resize(sizes[0]);
+        opener.resize(sizes[1]);
+        MPI_Bcast(where.data(), static_cast<int>(sizes[0]), MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Bcast(opener.data(), static_cast<int>(sizes[1]), MPI_BYTE, 0, MPI_COMM_WORLD);
+        address = sizes[2];
+        target = &worker.introduce(1, where);
+        remote = ucx::RemoteKey(worker, *target, opener);
+    }
+
+    void add() {
+        worker.fetch(fabric::Waiter(), *target, ucx::Fetch::add, address, remote, 1);
+    }
+
+    alignas(64) std::uint64_t word = 0;
+    ucx::Worker worker;
+    ucx::Registration registration;
+    ucx::Peer* target = nullptr;
+    ucx::RemoteKey remote;
+    ucx::RemoteAddress address = 0;
+};
+
+/// Virtual hosts share the cores of one machine, and two ranks that wait on one core would wait for
+/// turns of the scheduler. Only this thread: a progress thread runs where it finds room.
+void take_a_core(int rank) {
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    CPU_SET(static_cast<std::size_t>(rank) % static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)),
+            &mine);
+    sched_setaffinity(0, sizeof mine, &mine); // where it is refused, it is only slower
+}
+
+/// Until all have come. Serves the bare worker, and the component by MPI_Test.
+void wait_in_mpi(Bare& bare) {
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int done = 0; done == 0; bare.worker.progress())
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+template <class Body>
+double microseconds(Body body) {
+    const double begin = MPI_Wtime();
+    for (int n = 0; n < kRounds; ++n)
+        body();
+    return (MPI_Wtime() - begin) / kRounds * 1e6;
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// By turns, so that what else the machine does falls on both. Returns the ratio.
+double measure(Bare& bare, MPI_Win win) {
+    std::vector<double> atomics, locks, ratios;
+    for (int turn = 0; turn < kTurns; ++turn) {
+        atomics.push_back(microseconds([&] { bare.add(); }));
+        locks.push_back(microseconds([&] {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            MPI_Win_unlock(0, win);
+        }));
+        ratios.push_back(locks.back() / atomics.back());
+    }
+    std::printf("bare atomic %.1f us, lock and unlock %.1f us, median of the ratios %.2f\n",
+                median(atomics), median(locks), median(ratios));
+    return median(ratios);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int rank = 0, size = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    bool good = true;
+    {
+        void* memory = nullptr;
+        MPI_Win win;
+        MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+        Bare bare(rank);
+        take_a_core(rank);
+        wait_in_mpi(bare);
+        if (rank == size - 1)
+            good = measure(bare, win) <= kMost || argc > 1; // an argument: show it only
+        wait_in_mpi(bare);
+        bare.remote = {};
+        bare.worker.disconnect();
+        wait_in_mpi(bare);
+        MPI_Win_free(&win);
+    }
+    MPI_Finalize();
+    return good ? 0 : 1;
+}
