@@ -46,6 +46,16 @@ perf/paths: perf/paths.c
 	$(AM_V_GEN)$(MKDIR_P) perf; \
 	$(MPICC) $(CFLAGS) $(PERF_CFLAGS) -o $@ $(srcdir)/perf/paths.c
 
+## It brings a worker of its own, so that it compares with what nothing in MPI offers.
+noinst_SCRIPTS += perf/lock_and_atomic
+CLEANFILES += perf/lock_and_atomic
+EXTRA_DIST += perf/lock_and_atomic.cc
+perf/lock_and_atomic: perf/lock_and_atomic.cc librmalock_ucx.la
+	$(AM_V_GEN)$(MKDIR_P) perf; \
+	$(MPICXX) $(CXX20_FLAGS) $(CXXFLAGS) -Wall -Wextra -Wshadow $(WERROR) -DOMPI_SKIP_MPICXX -I$(srcdir) \
+		-I$(srcdir)/ompi_osc_rmalock -o $@ $(srcdir)/perf/lock_and_atomic.cc .libs/librmalock_ucx.a \
+		$(UCX_LIBS) -pthread
+
 ## More arguments in BENCH, such as: make bench BENCH="--run 'lock_*' -n 4"
 BENCH =
 .PHONY: bench

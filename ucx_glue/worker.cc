@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "ucx_glue/callbacks.hh"
 #include "ucx_glue/signals.hh"
@@ -102,16 +103,15 @@ Worker::~Worker() {
 /// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
 /// flushes, which waits for an answer if anything was ever sent: from a peer that closes as well,
 /// or has gone, it comes (or is an error) at once.
-void Worker::disconnect() {
+void Worker::close(const std::vector<Peer*>& peers) {
     std::vector<void*> closing;
     {
         const Lock lock = locked();
-        for (auto& [id, peer] : peers_) {
+        for (Peer* peer : peers) {
             if (peer->endpoint_ == nullptr)
                 continue;
             const ucp_request_param_t param{};
-            void* request = ucp_ep_close_nbx(peer->endpoint_, &param);
-            peer->endpoint_ = nullptr;
+            void* request = ucp_ep_close_nbx(std::exchange(peer->endpoint_, nullptr), &param);
             if (UCS_PTR_IS_PTR(request))
                 closing.push_back(request);
         }
@@ -132,6 +132,33 @@ void Worker::disconnect() {
     const Lock lock = locked();
     for (void* request : closing)
         ucp_request_free(request);
+}
+
+void Worker::disconnect() {
+    std::vector<Peer*> all;
+    {
+        const std::lock_guard lock(peers_mutex_);
+        for (auto& [id, peer] : peers_)
+            all.push_back(peer.get());
+    }
+    close(all);
+}
+
+void Worker::hold(const std::vector<Peer*>& peers) {
+    const Lock lock = locked();
+    for (Peer* peer : peers)
+        ++peer->held_;
+}
+
+void Worker::release(const std::vector<Peer*>& peers) {
+    std::vector<Peer*> last;
+    {
+        const Lock lock = locked();
+        for (Peer* peer : peers)
+            if (--peer->held_ == 0)
+                last.push_back(peer);
+    }
+    close(last);
 }
 
 Peer* Worker::find(PeerId id) {

@@ -63,6 +63,7 @@ class Peer {
     PeerId id_;
     Bytes address_;
     ucp_ep* endpoint_ = nullptr; ///< created on first use
+    std::size_t held_ = 0;       ///< see Worker::hold
     // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
     // what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
@@ -133,6 +134,11 @@ class Worker {
     /// Closes the endpoints, in bounded time. The worker still answers others: when all processes
     /// have come back from this, they can go without one of them missing another's answer.
     void disconnect();
+    /// For peers that may go before this process does: release closes, in bounded time, the
+    /// endpoints of those that nobody holds any more. Nothing may be outstanding, on either side,
+    /// and the peers do the same. The next use opens another endpoint.
+    void hold(const std::vector<Peer*>& peers);
+    void release(const std::vector<Peer*>& peers);
 
     /// The address by which other processes open endpoints to this one.
     const Bytes& address() const { return address_; }
@@ -261,6 +267,7 @@ class Worker {
     void post(const Request& request);
     void issue(const Request& request);
     bool has_room(const Peer& peer) const;
+    void close(const std::vector<Peer*>& peers);
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);

@@ -32,6 +32,7 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
     mine.disp_unit = spec.disp_unit;
     mine.pid = getpid();
     mine.node = spec.comm.node;
+    mine.job = spec.job;
     mine.noncontiguous = spec.noncontiguous;
     mine.site = locks::site(asked, spec.oversubscribed);
     mine.site.place.node = spec.comm.node;

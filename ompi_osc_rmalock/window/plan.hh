@@ -26,6 +26,7 @@ struct Share {
     SegmentFile::Name file; ///< of the process that is the lowest of its node
     // Across the network.
     std::uint64_t peer;      ///< the process's name there
+    std::uint64_t job;       ///< of the process
     std::uint32_t seat;      ///< the window's number in this process
     std::uint32_t key_bytes; ///< what a key takes
     AtomicsBy atomics;       ///< on words of other nodes, as far as the process knows or was told
@@ -59,6 +60,7 @@ class Plan {
     bool must_probe() const { return must_probe_; }
     void set_domain(fabric::Domain domain) { domain_ = domain; }
 
+    Rank rank() const { return rank_; }
     Rank size() const { return static_cast<Rank>(shares_.size()); }
     Rank hosts() const { return hosts_; }
     /// Whether the window needs the network.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "window/host.hh"
 
@@ -35,6 +36,17 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     waiter_ = waiter;
     waiter_.park =
         Network::park; // here answers of the network are waited for, never words of the node
+    const std::uint64_t mine = plan.share(plan.rank()).job;
+    for (Rank r = 0; r < plan.size(); ++r)
+        if (plan.share(r).job != mine)
+            strangers_.push_back(worker().find(plan.share(r).peer));
+    one_job_ = strangers_.empty(); // on every rank alike
+    worker().hold(strangers_);
+}
+
+bool Remote::part_from_strangers() {
+    worker().release(std::exchange(strangers_, {}));
+    return !one_job_;
 }
 
 void Remote::set_domain(fabric::Domain domain) {

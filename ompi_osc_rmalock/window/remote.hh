@@ -34,6 +34,10 @@ class Remote final : public fabric::RemoteWords {
 
     /// From here on ranks can be reached.
     void open(const Plan& plan, std::byte* base, const fabric::Waiter& waiter);
+    /// Closes the connections to processes of other jobs, which may end before this one, if no
+    /// other window needs them. Collective, when nothing is under way any more. False: all
+    /// processes are of one job, and nothing was done.
+    bool part_from_strangers();
     /// Once the domain is known.
     void set_domain(fabric::Domain domain);
 
@@ -125,6 +129,8 @@ class Remote final : public fabric::RemoteWords {
     ucx::Registration state_, memory_;
     const std::byte* reaches_ = nullptr;
     std::size_t reach_stride_ = 0;
+    std::vector<ucx::Peer*> strangers_; ///< the processes of other jobs
+    bool one_job_ = true;
 
     std::mutex mutex_; ///< of the map; what is in it stays where it is
     std::unordered_map<Rank, Reachable> reached_;

@@ -147,7 +147,12 @@ Status Window::free() {
         return status;
     // No process unmaps while another one may still be in an operation on its memory.
     complete_everywhere();
-    return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+    if (comm_.barrier(comm_.handle) != 0)
+        return RMALOCK_ERR_COMM;
+    // Nor ends, and takes its connections down, while another one still closes them.
+    if (remote_ != nullptr && remote_->part_from_strangers() && comm_.barrier(comm_.handle) != 0)
+        return RMALOCK_ERR_COMM;
+    return RMALOCK_OK;
 }
 
 void* Window::base() const {

@@ -116,27 +116,34 @@ static void get_back_what_was_put(void) {
 }
 
 /// Very many small puts without a flush between them; every one must arrive.
-static void many_unflushed_puts(void) {
-    enum { PUTS = 20000 };
+static void unflushed_puts(int puts) {
     struct window w;
-    if (!window_open(&w, (MPI_Aint)sizeof(int) * PUTS, sizeof(int)))
+    if (!window_open(&w, (MPI_Aint)sizeof(int) * puts, sizeof(int)))
         return;
-    int* values = malloc(PUTS * sizeof *values);
+    int* values = malloc((size_t)puts * sizeof *values);
     const int target = (T.rank + 1) % T.ranks, origin = (T.rank + T.ranks - 1) % T.ranks;
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
-    for (int i = 0; i < PUTS; ++i) {
+    for (int i = 0; i < puts; ++i) {
         values[i] = i * 3 + T.rank;
-        OK(MPI_Put(&values[i], 1, MPI_INT, target, at(&w, target, PUTS - 1 - i), 1, MPI_INT,
+        OK(MPI_Put(&values[i], 1, MPI_INT, target, at(&w, target, puts - 1 - i), 1, MPI_INT,
                    w.win));
     }
     OK(MPI_Win_unlock(target, w.win));
     MPI_Barrier(MPI_COMM_WORLD);
     local_begin(&w);
-    for (int i = 0; i < PUTS; ++i)
-        CHECK_EQ(i * 3 + origin, ((int*)w.base)[PUTS - 1 - i]);
+    for (int i = 0; i < puts; ++i)
+        CHECK_EQ(i * 3 + origin, ((int*)w.base)[puts - 1 - i]);
     local_end_all(&w);
     free(values);
     window_close(&w);
+}
+
+static void many_unflushed_puts(void) {
+    unflushed_puts(20000);
+}
+
+static void million_unflushed_puts(void) {
+    unflushed_puts(1000000);
 }
 
 static void many_unflushed_gets(void) {
@@ -238,6 +245,7 @@ static const struct test_case cases[] = {
     {.name = "get_sizes", .run = get_sizes, .each = IN_ANY},
     {.name = "get_back_what_was_put", .run = get_back_what_was_put, .each = IN_ANY},
     {.name = "many_unflushed_puts", .run = many_unflushed_puts, .each = IN_ANY},
+    {.name = "million_unflushed_puts", .run = million_unflushed_puts, .each = IN_ANY, .deep = true},
     {.name = "many_unflushed_gets", .run = many_unflushed_gets, .each = IN_ANY},
     {.name = "proc_null", .run = proc_null, .each = IN_ANY},
     {.name = "displacement_units_differ",

@@ -193,8 +193,10 @@ TEST_P(Load, StoredWordsAreNeverTorn) {
             });
         } else {
             for (std::uint64_t n = 0; n < kTimes; ++n) {
+                site.worker.tell(site.peer(0), Tell::store, site.address(0, 0),
+                                 (n * 7 % 256) * kSame);
                 site.worker.post_store(site.peer(0), site.address(0, 0), site.key(0),
-                                       (n * 7 % 256) * kSame, true);
+                                       (n * 5 % 256) * kSame, true);
                 if (n % 100 == 0) {
                     EXPECT_TRUE(whole(site.worker.read_word(site.waiter, site.peer(0),
                                                             site.address(0, 0), site.key(0))));
@@ -218,6 +220,7 @@ TEST_P(Load, ThreadsShareAWorker) {
         const auto work = [&](std::size_t mine) {
             for (std::uint64_t n = 1; n <= kTimes; ++n) {
                 site.worker.post_add(site.peer(other), site.address(other, 0), site.key(other), 1);
+                site.worker.tell(site.peer(other), Tell::add, site.address(other, 1), 1);
                 site.worker.put(site.peer(other), &n, sizeof n, site.address(other, 8 + mine),
                                 site.key(other));
                 if (n % 2 == 0)
@@ -236,6 +239,7 @@ TEST_P(Load, ThreadsShareAWorker) {
             thread.join();
         site.fence_asleep();
         EXPECT_EQ(std::atomic_ref(site.memory[0]).load(), kThreads * kTimes);
+        EXPECT_EQ(std::atomic_ref(site.memory[1]).load(), kThreads * kTimes);
     });
 }
 

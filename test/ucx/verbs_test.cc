@@ -64,6 +64,36 @@ TEST_P(Verbs, PostedWordsArriveByTheFlush) {
     });
 }
 
+TEST_P(Verbs, ToldWordsArriveByTheFlush) {
+    run(3, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            Worker& worker = site.worker;
+            for (std::uint64_t n = 1; n <= 5000; ++n) // more than may be under way
+                for (int to = 0; to < 3; ++to)
+                    worker.tell(site.peer(to), Tell::add, site.address(to, 0), n);
+            worker.tell(site.peer(1), Tell::store, site.address(1, 1), 11);
+            worker.put(site.peer(1), &site.memory[0], 8, site.address(1, 2), site.key(1));
+            worker.flush(site.waiter, site.peer(1));
+            EXPECT_EQ(worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1)),
+                      12'502'500u);
+            EXPECT_EQ(worker.counters().flushes, 1u);
+            worker.flush(site.waiter, site.peer(1));
+            EXPECT_EQ(worker.counters().flushes, 1u) << "nothing to wait for";
+            worker.flush_all(site.waiter);
+            EXPECT_EQ(worker.counters().flushes, 3u) << "the two others";
+            EXPECT_EQ(worker.read_word(site.waiter, site.peer(2), site.address(2, 0), site.key(2)),
+                      12'502'500u);
+            EXPECT_EQ(site.memory[0], 12'502'500u);
+            EXPECT_EQ(worker.counters().posts, 15'001u);
+            EXPECT_EQ(worker.counters().messages, 0u) << "those are the handler's";
+        }
+        site.fence();
+        if (site.rank == 1) {
+            EXPECT_EQ(site.memory[1], 11u);
+        }
+    });
+}
+
 TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
     constexpr std::size_t kWords = 100'000;
     run(

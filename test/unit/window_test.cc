@@ -578,9 +578,8 @@ bool lock_beside_an_atomic(Member& member) {
         }
         std::fprintf(stderr, "lock and unlock: %.1f us, %.2f of a bare atomic\n",
                      lock / kRounds * 1e6, lock / atomic);
-        // The posted release costs both sides a message, not a wait: a second round trip would make
-        // it nearly three.
-        good &= lock <= 2.5 * atomic;
+        // The release costs both sides a message, not a wait. 1.65 where nothing else runs.
+        good &= lock <= 2.2 * atomic;
     }
     bare.key = {};
     barrier(&member);
