@@ -32,7 +32,7 @@ class HybridFabric {
     HybridFabric(WordSpace node, const Placement& placement, Waiter waiter, Domain domain,
                  RemoteWords* remote)
         : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain),
-          remote_(remote) {}
+          all_near_(placement.parts == nullptr && domain == Domain::cpu), remote_(remote) {}
 
     Rank self() const { return placement_.self; }
     Rank size() const { return placement_.size; }
@@ -42,25 +42,21 @@ class HybridFabric {
     Domain domain() const { return domain_; }
     const Waiter& waiter() const { return cpu_.waiter(); }
 
-    Value get(Word w) { return same_node(w.rank) ? cpu_.get(part(w)) : remote_->get(w); }
-    Value fetch_add(Word w, Value v) {
-        return by_cpu(w) ? cpu_.fetch_add(part(w), v) : remote_->fetch_add(w, v);
+    // The first line of each is all there is to a window of one node. It is inlined into the locks,
+    // whose uncontended paths are little more than one of these.
+    [[gnu::always_inline]] Value get(Word w) { return all_near_ ? cpu_.get(w) : get_any(w); }
+    [[gnu::always_inline]] Value fetch_add(Word w, Value v) {
+        return all_near_ ? cpu_.fetch_add(w, v) : fetch_add_any(w, v);
     }
-    Value swap(Word w, Value v) { return by_cpu(w) ? cpu_.swap(part(w), v) : remote_->swap(w, v); }
-    Value compare_swap(Word w, Value expected, Value desired) {
-        return by_cpu(w) ? cpu_.compare_swap(part(w), expected, desired)
-                         : remote_->compare_swap(w, expected, desired);
+    [[gnu::always_inline]] Value swap(Word w, Value v) {
+        return all_near_ ? cpu_.swap(w, v) : swap_any(w, v);
     }
-
-    void put(Word w, Value v) { same_node(w.rank) ? cpu_.put(part(w), v) : remote_->put(w, v); }
-    void add(Word w, Value v) {
-        if (by_cpu(w))
-            cpu_.add(part(w), v);
-        else if (w.rank == self())
-            remote_->fetch_add(w, v); // the network does not order it before our next one
-        else
-            remote_->add(w, v);
+    [[gnu::always_inline]] Value compare_swap(Word w, Value expected, Value desired) {
+        return all_near_ ? cpu_.compare_swap(w, expected, desired)
+                         : compare_swap_any(w, expected, desired);
     }
+    [[gnu::always_inline]] void put(Word w, Value v) { all_near_ ? cpu_.put(w, v) : put_any(w, v); }
+    [[gnu::always_inline]] void add(Word w, Value v) { all_near_ ? cpu_.add(w, v) : add_any(w, v); }
 
     void flush(Rank rank) {
         if (!same_node(rank) || domain_ == Domain::nic)
@@ -93,6 +89,32 @@ class HybridFabric {
         return placement_.parts == nullptr ? w : Word{placement_.parts[w.rank], w.slot};
     }
 
+    // The same for windows of several nodes, or with atomics by network adapters.
+    [[gnu::noinline]] Value get_any(Word w) {
+        return same_node(w.rank) ? cpu_.get(part(w)) : remote_->get(w);
+    }
+    [[gnu::noinline]] Value fetch_add_any(Word w, Value v) {
+        return by_cpu(w) ? cpu_.fetch_add(part(w), v) : remote_->fetch_add(w, v);
+    }
+    [[gnu::noinline]] Value swap_any(Word w, Value v) {
+        return by_cpu(w) ? cpu_.swap(part(w), v) : remote_->swap(w, v);
+    }
+    [[gnu::noinline]] Value compare_swap_any(Word w, Value expected, Value desired) {
+        return by_cpu(w) ? cpu_.compare_swap(part(w), expected, desired)
+                         : remote_->compare_swap(w, expected, desired);
+    }
+    [[gnu::noinline]] void put_any(Word w, Value v) {
+        same_node(w.rank) ? cpu_.put(part(w), v) : remote_->put(w, v);
+    }
+    [[gnu::noinline]] void add_any(Word w, Value v) {
+        if (by_cpu(w))
+            cpu_.add(part(w), v);
+        else if (w.rank == self())
+            remote_->fetch_add(w, v); // the network does not order it before our next one
+        else
+            remote_->add(w, v);
+    }
+
     /// Each poll is a round trip, which passes most of the time.
     template <Predicate P>
     std::optional<Value> await_far(Word w, P pred, unsigned patience) {
@@ -108,6 +130,7 @@ class HybridFabric {
     CpuFabric cpu_;
     Placement placement_;
     Domain domain_;
+    bool all_near_; ///< one node, CPUs do the atomics: the shortest path
     RemoteWords* remote_;
 };
 

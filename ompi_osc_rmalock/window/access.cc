@@ -90,6 +90,7 @@ Status Window::move(Direction direction, const char* call, Rank target,
                     const Place& place, ucx::Completion* completion) {
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, completion);
+    note_store(direction);
     const int error = copy(direction, origin_side, target_side, place);
     if (error == 0)
         return RMALOCK_OK;
@@ -140,6 +141,19 @@ Status Window::transfer(Direction direction, const char* call, Rank target,
     return move(direction, call, target, origin_side, target_side, place, completion);
 }
 
+Status Window::find_memory(Direction direction, const char* call, Rank target,
+                           std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                           void*& memory) {
+    memory = nullptr;
+    if (!part(target).mapped)
+        return RMALOCK_OK;
+    Place place;
+    const Status status = access(call, target, displacement, low, high, place);
+    note_store(direction);
+    memory = place.direct;
+    return status;
+}
+
 Status Window::transfer_plain(Direction direction, const char* call, Rank target,
                               std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
                               std::size_t bytes, ucx::Completion* completion) {
@@ -150,6 +164,7 @@ Status Window::transfer_plain(Direction direction, const char* call, Rank target
         return status;
     if (place.direct == nullptr)
         return move_plain(direction, call, target, offset, origin, bytes, place, completion);
+    note_store(direction);
     copy_mapped(direction, origin, place.direct + offset, bytes);
     return RMALOCK_OK;
 }

@@ -160,6 +160,15 @@ Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
     });
 }
 
+Status rmalock_find_memory(rmalock_window_t* window, const char* call, int target,
+                           ptrdiff_t displacement, ptrdiff_t low, ptrdiff_t high, bool is_put,
+                           void** memory) {
+    return guarded([&] {
+        return window->window->find_memory(is_put ? Direction::put : Direction::get, call, target,
+                                           displacement, low, high, *memory);
+    });
+}
+
 Status rmalock_put(rmalock_window_t* window, const char* call, int target, ptrdiff_t displacement,
                    const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side,
                    rmalock_completion_t* completion) {

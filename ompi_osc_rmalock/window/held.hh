@@ -4,8 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <memory>
 
 #include "locks/lock.hh"
 
@@ -14,79 +13,82 @@ namespace rmalock::window {
 using fabric::Rank;
 
 /// A lock held, or being acquired, on one target.
-struct HeldLock {
+struct alignas(32) HeldLock {
     Rank target = -1; ///< -1: the place is free
     bool exclusive = false;
     bool nocheck = false; ///< MPI_MODE_NOCHECK: nothing was acquired
     locks::Hold hold;
 };
 
-/// Open addressing, linear probing, at most half full. Pointers are good until the next insert or
+/// Open addressing, linear probing, at most half full. Pointers are good until the next claim or
 /// erase.
 class HeldLocks {
   public:
+    HeldLocks() : places_(new HeldLock[kFirst]) {}
+
     std::size_t size() const { return size_; }
 
-    HeldLock* find(Rank target) {
-        if (size_ == 0)
+    HeldLock* find(Rank target) const {
+        HeldLock& place = places_[search(target)];
+        return place.target == target ? &place : nullptr;
+    }
+
+    /// A place for `target`, or null if it has one already.
+    HeldLock* claim(Rank target, bool exclusive, bool nocheck) {
+        std::size_t i = search(target);
+        if (places_[i].target == target)
             return nullptr;
-        for (std::size_t i = home(target);; i = next(i)) {
-            if (places_[i].target == target)
-                return &places_[i];
-            if (places_[i].target < 0)
-                return nullptr;
-        }
-    }
-
-    /// `target` is not in the table.
-    HeldLock& insert(HeldLock lock) {
-        if ((size_ + 1) * 2 > places_.size())
+        if ((size_ + 1) * 2 > mask_ + 1) {
             grow();
+            i = search(target);
+        }
         ++size_;
-        return place(lock);
+        places_[i] = {target, exclusive, nocheck, {}};
+        return &places_[i];
     }
 
-    /// `target` is in the table. Entries behind it that probed past its place move up, so that no
-    /// search ends early.
-    void erase(Rank target) {
-        std::size_t hole = home(target);
-        while (places_[hole].target != target)
-            hole = next(hole);
+    /// Frees a place. Entries behind it that probed past it move up, so that no search ends early.
+    void erase(HeldLock& place) {
+        auto hole = static_cast<std::size_t>(&place - places_.get());
         for (std::size_t i = next(hole); places_[i].target >= 0; i = next(i)) {
-            const std::size_t distance = (i - home(places_[i].target)) & mask();
-            if (distance >= ((i - hole) & mask())) {
+            const std::size_t distance = (i - home(places_[i].target)) & mask_;
+            if (distance >= ((i - hole) & mask_)) {
                 places_[hole] = places_[i];
                 hole = i;
             }
         }
-        places_[hole] = HeldLock{};
+        places_[hole].target = -1;
         --size_;
     }
 
   private:
-    std::size_t mask() const { return places_.size() - 1; }
-    std::size_t next(std::size_t i) const { return (i + 1) & mask(); }
+    static constexpr std::size_t kFirst = 8; ///< places; a power of two, like every later size
+
+    std::size_t next(std::size_t i) const { return (i + 1) & mask_; }
     std::size_t home(Rank target) const {
         // Fibonacci hashing: neighbouring ranks spread.
-        return (static_cast<std::uint32_t>(target) * 2654435769U >> 7) & mask();
+        return (static_cast<std::uint32_t>(target) * 2654435769U >> 7) & mask_;
     }
-
-    HeldLock& place(HeldLock lock) {
-        std::size_t i = home(lock.target);
-        while (places_[i].target >= 0)
+    /// Where `target` is, or else the first free place behind its home.
+    std::size_t search(Rank target) const {
+        std::size_t i = home(target);
+        while (places_[i].target != target && places_[i].target >= 0)
             i = next(i);
-        return places_[i] = lock;
+        return i;
     }
 
-    void grow() {
-        std::vector<HeldLock> old(places_.empty() ? 8 : places_.size() * 2);
+    [[gnu::noinline]] void grow() {
+        const std::size_t before = mask_ + 1;
+        std::unique_ptr<HeldLock[]> old(new HeldLock[2 * before]);
         old.swap(places_);
-        for (const HeldLock& lock : old)
-            if (lock.target >= 0)
-                place(lock);
+        mask_ = 2 * before - 1;
+        for (std::size_t i = 0; i < before; ++i)
+            if (old[i].target >= 0)
+                places_[search(old[i].target)] = old[i];
     }
 
-    std::vector<HeldLock> places_;
+    std::unique_ptr<HeldLock[]> places_;
+    std::size_t mask_ = kFirst - 1;
     std::size_t size_ = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "window/host.hh"
 
-#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -8,7 +7,6 @@ namespace rmalock::window {
 namespace {
 
 rmalock_host_t the_host{};
-std::atomic<int> the_holds{0};
 
 } // namespace
 
@@ -17,6 +15,7 @@ const rmalock_host_t& host() {
 }
 void set_host(const rmalock_host_t& host) {
     the_host = host;
+    detail::threads = host.threads;
 }
 
 void report(int level, const char* format, ...) {
@@ -28,18 +27,6 @@ void report(int level, const char* format, ...) {
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     the_host.report(level, text);
-}
-
-bool process_holds_any() {
-    return the_holds.load(std::memory_order_relaxed) > 0;
-}
-
-void count_process_hold(int change) {
-    if (the_host.threads)
-        the_holds.fetch_add(change, std::memory_order_relaxed);
-    else // an atomic read-modify-write would cost as much as taking the lock
-        the_holds.store(the_holds.load(std::memory_order_relaxed) + change,
-                        std::memory_order_relaxed);
 }
 
 } // namespace rmalock::window

@@ -1,6 +1,8 @@
 // What MPI provides to the core, and how the core speaks to people.
 #pragma once
 
+#include <atomic>
+
 #include "rmalock_api.h"
 
 namespace rmalock::window {
@@ -14,8 +16,25 @@ __attribute__((format(printf, 2, 3))) void report(int level, const char* format,
 
 /// Whether this process holds a lock, of any of its windows, lock_all included: such a process must
 /// not be made to wait behind fairness (locks/all_gate.hh, R4).
-bool process_holds_any();
+inline bool process_holds_any();
 /// Counts a lock taken (+1) or released (-1).
-void count_process_hold(int change);
+inline void count_process_hold(int change);
+
+namespace detail {
+inline std::atomic<int> holds{0};
+inline bool threads = false; ///< what the host says
+} // namespace detail
+
+inline bool process_holds_any() {
+    return detail::holds.load(std::memory_order_relaxed) > 0;
+}
+
+inline void count_process_hold(int change) {
+    if (detail::threads)
+        detail::holds.fetch_add(change, std::memory_order_relaxed);
+    else // an atomic read-modify-write would cost as much as taking the lock
+        detail::holds.store(detail::holds.load(std::memory_order_relaxed) + change,
+                            std::memory_order_relaxed);
+}
 
 } // namespace rmalock::window

@@ -17,15 +17,16 @@ bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
 Status Window::lock(bool exclusive, Rank target, bool nocheck) {
     static constexpr char kCall[] = "MPI_Win_lock";
     nocheck = nocheck && trust_nocheck(kCall, exclusive, target, target + 1);
+    HeldLock* mine;
     {
         const Guard guard(*this);
-        if (held_.find(target) != nullptr)
-            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has locked it already");
         // From here on a second lock of the same target is an error, even by another thread while
         // this one still waits. First, because it may find no memory, and must then leave no epoch.
-        held_.insert({.target = target, .exclusive = exclusive, .nocheck = nocheck, .hold = {}});
+        mine = held_.claim(target, exclusive, nocheck);
+        if (mine == nullptr)
+            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has locked it already");
         if (const Status status = advance(Event::lock, kCall, target); status != RMALOCK_OK) {
-            held_.erase(target);
+            held_.erase(*mine);
             return status;
         }
     }
@@ -35,7 +36,9 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
         hold = lock_->acquire(target, exclusive, process_holds_any());
     count_process_hold(+1);
     const Guard guard(*this);
-    held_.find(target)->hold = hold;
+    if (threads_) // others may have claimed places, and moved this one
+        mine = held_.find(target);
+    mine->hold = hold;
     return RMALOCK_OK;
 }
 
@@ -44,14 +47,14 @@ Status Window::unlock(Rank target) {
     HeldLock mine;
     {
         const Guard guard(*this);
-        const HeldLock* const found = held_.find(target);
+        HeldLock* const found = held_.find(target);
         if (found == nullptr)
             return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has not locked it");
         mine = *found;
         const Event event = held_.size() == 1 ? Event::unlock_last : Event::unlock;
         if (const Status status = advance(event, kCall, target); status != RMALOCK_OK)
             return status;
-        held_.erase(target);
+        held_.erase(*found);
     }
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
@@ -126,8 +129,7 @@ Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
         break;
     }
     renew_regions();
-    // Later loads of this process see what others did before.
-    fabric::full_fence();
+    finish_stores();
     return RMALOCK_OK;
 }
 
@@ -145,6 +147,20 @@ void Window::complete_at(Rank target) {
 void Window::complete_everywhere() {
     if (remote_ != nullptr)
         remote_->complete_all();
+    finish_stores();
+}
+
+/// Puts to memory of this node are plain stores, and loads of this process must not overtake them;
+/// later loads see what others did before. Where the processor only lets loads overtake stores
+/// (x86), nothing is to be done if there were none: atomics are not overtaken.
+void Window::finish_stores() {
+#if defined(__x86_64__)
+    if (!threads_ && !stored_) {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        return;
+    }
+#endif
+    stored_ = false;
     fabric::full_fence();
 }
 
@@ -153,9 +169,7 @@ void Window::wait_for(const ucx::Completion& completion) {
         remote_->wait_for(completion);
 }
 
-void Window::renew_regions() {
-    if (regions_ == nullptr)
-        return;
+void Window::renew_known_regions() {
     const Guard guard(*this);
     regions_->renew();
 }

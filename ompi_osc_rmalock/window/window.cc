@@ -189,13 +189,9 @@ Status Window::fail(Status status, const char* call, Rank target, const char* fo
     return status;
 }
 
-Status Window::advance(Event event, const char* call, Rank target) {
-    const Epoch epoch = epoch_.load(std::memory_order_relaxed);
-    const std::optional<Epoch> next = transition(epoch, event);
-    if (!next)
-        return fail(RMALOCK_ERR_SYNC, call, target, "%s", describe(epoch));
-    epoch_.store(*next, std::memory_order_relaxed);
-    return RMALOCK_OK;
+Status Window::wrong_epoch(const char* call, Rank target) const {
+    return fail(RMALOCK_ERR_SYNC, call, target, "%s",
+                describe(epoch_.load(std::memory_order_relaxed)));
 }
 
 } // namespace rmalock::window

@@ -61,6 +61,10 @@ class Window {
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     ucx::Completion* completion);
+    /// Where the caller may copy itself, or null; see rmalock_find_memory.
+    Status find_memory(Direction direction, const char* call, Rank target,
+                       std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                       void*& memory);
     /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
     Status transfer_plain(Direction direction, const char* call, Rank target,
                           std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
@@ -125,7 +129,14 @@ class Window {
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
                                                       const char* format, ...) const;
     /// Moves the epoch on, or fails. The caller holds a Guard.
-    Status advance(Event event, const char* call, Rank target = -1);
+    Status advance(Event event, const char* call, Rank target = -1) {
+        const std::optional<Epoch> next = transition(epoch_.load(std::memory_order_relaxed), event);
+        if (!next) [[unlikely]]
+            return wrong_epoch(call, target);
+        epoch_.store(*next, std::memory_order_relaxed);
+        return RMALOCK_OK;
+    }
+    Status wrong_epoch(const char* call, Rank target) const;
 
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
     /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
@@ -161,7 +172,16 @@ class Window {
     void complete_at(Rank target);
     void complete_everywhere();
     /// DYNAMIC: what others have attached may have changed.
-    void renew_regions();
+    void renew_regions() {
+        if (regions_ != nullptr)
+            renew_known_regions();
+    }
+    void renew_known_regions();
+    void finish_stores();
+    void note_store(Direction direction) {
+        if (direction == Direction::put && !threads_)
+            stored_ = true;
+    }
 
     /// Whether CPUs do all atomics on window memory, or the accumulate lock guards them.
     bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
@@ -202,6 +222,7 @@ class Window {
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     HeldLocks held_;
+    bool stored_ = false;              ///< since the last fence, if no other thread may
     bool all_nocheck_ = false;         ///< the open lock_all acquired nothing
     std::vector<bool> access_group_;   ///< started: by rank
     std::vector<Rank> targets_;        ///< started: the same, as a list

@@ -19,11 +19,12 @@ TEST(HeldLocks, AgreesWithAMap) {
         ASSERT_EQ(found != nullptr, expected.contains(target)) << "step " << step;
         if (found != nullptr) {
             ASSERT_EQ(found->exclusive, expected[target]);
-            held.erase(target);
+            held.erase(*found);
             expected.erase(target);
         } else {
             const bool exclusive = random() % 2 == 0;
-            held.insert({.target = target, .exclusive = exclusive, .nocheck = false, .hold = {}});
+            ASSERT_NE(held.claim(target, exclusive, false), nullptr);
+            ASSERT_EQ(held.claim(target, exclusive, false), nullptr) << "it is held";
             expected[target] = exclusive;
         }
         ASSERT_EQ(held.size(), expected.size());
@@ -35,8 +36,7 @@ TEST(HeldLocks, AgreesWithAMap) {
 TEST(HeldLocks, NothingIsFoundInAnEmptyTable) {
     HeldLocks held;
     EXPECT_EQ(held.find(0), nullptr);
-    held.insert({.target = 0, .exclusive = true, .nocheck = false, .hold = {}});
-    held.erase(0);
+    held.erase(*held.claim(0, true, false));
     EXPECT_EQ(held.find(0), nullptr);
 }
 
