@@ -59,6 +59,7 @@ static int component_register(void) {
 #undef RMALOCK_PARAM_BOOL
 #undef RMALOCK_PARAM_CHOICE
 #undef RMALOCK_PARAM_TEXT
+    osc_rmalock_pvars_register();
     return OMPI_SUCCESS;
 }
 

@@ -62,6 +62,14 @@ void rmalock_params_each_window_key(void (*visit)(const char *name, void *arg), 
 rmalock_status_t rmalock_params_set(rmalock_params_t *params, const char *name, const char *value,
                                     char *why, size_t why_size);
 
+/* ---- counters (counters.def) ------------------------------------------------------------------- */
+
+typedef struct rmalock_counters {
+#define RMALOCK_COUNTER(name, values, help) uint64_t name[values];
+#include "counters.def"
+#undef RMALOCK_COUNTER
+} rmalock_counters_t;
+
 /* ---- the host: what the core needs from MPI ---------------------------------------------------- */
 
 typedef struct rmalock_host {
@@ -144,6 +152,9 @@ rmalock_status_t rmalock_window_detach(rmalock_window_t *window, const void *bas
 
 /* The name of the lock algorithm of the window, and why it was chosen. Static text. */
 const char *rmalock_window_lock_name(const rmalock_window_t *window, const char **reason);
+
+/* What this process has counted since the window was created. Any time, any thread. */
+void rmalock_window_counters(const rmalock_window_t *window, rmalock_counters_t *counters);
 
 /* ---- passive target --------------------------------------------------------------------------- */
 

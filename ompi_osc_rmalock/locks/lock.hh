@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "fabric/concept.hh"
+#include "fabric/tally.hh"
 
 namespace rmalock::locks {
 

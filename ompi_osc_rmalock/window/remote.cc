@@ -177,6 +177,8 @@ auto or_end_the_job(Verb verb) {
 
 std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
                             std::uint64_t desired) {
+    count_verb();
+    count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         return worker().fetch(waiter_, *target.peer, what, address(target, word.slot), target.state,
@@ -185,6 +187,8 @@ std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
 }
 
 Value Remote::get(Word word) {
+    count_verb();
+    count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         return worker().read_word(waiter_, *target.peer, address(target, word.slot), target.state);
@@ -201,6 +205,7 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
 }
 
 void Remote::put(Word word, Value value) {
+    count_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         worker().post_store(*target.peer, address(target, word.slot), target.state, value,
@@ -208,6 +213,7 @@ void Remote::put(Word word, Value value) {
     });
 }
 void Remote::add(Word word, Value operand) {
+    count_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
@@ -215,10 +221,10 @@ void Remote::add(Word word, Value operand) {
 }
 
 void Remote::flush(Rank rank) {
-    or_end_the_job([&] { worker().flush(waiter_, peer(rank)); });
+    or_end_the_job([&] { count_round_trip(worker().flush(waiter_, peer(rank))); });
 }
 void Remote::flush_all() {
-    or_end_the_job([&] { worker().flush_all(waiter_); });
+    or_end_the_job([&] { count_round_trip(worker().flush_all(waiter_)); });
 }
 
 // ---- data
@@ -258,21 +264,24 @@ void Remote::flush_local_all() {
 void Remote::complete(Rank target) {
     Reachable& there = reachable(target);
     const bool asked = there.outbox.ask(worker(), *there.peer);
-    worker().flush_data(waiter_, *there.peer); // not for the last release's posted word
+    // Not for the last release's posted word.
+    count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
     if (asked)
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
 }
 
 void Remote::complete_all() {
     const std::vector<Reachable*> asked = recipients();
+    bool any = false;
     for (Reachable* there : asked)
-        there->outbox.ask(worker(), *there->peer);
-    worker().flush_all(waiter_);
+        any |= there->outbox.ask(worker(), *there->peer);
+    count_round_trip(worker().flush_all(waiter_) || any);
     for (Reachable* there : asked)
         worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
 }
 
 void Remote::wait_for(const ucx::Completion& completion) {
+    count_round_trip(!completion.done());
     worker().wait_for(waiter_, [&] { return completion.done(); });
 }
 

@@ -45,9 +45,9 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       remote_(std::move(remote)),
       fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
-              plan.domain(), remote_.get()),
+              plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
       choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
-      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
+      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_) {
     plan.write_parts(segment_.base());
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
         regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
@@ -148,6 +148,19 @@ Status Window::free() {
     // No process unmaps while another one may still be in an operation on its memory.
     complete_everywhere();
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+}
+
+rmalock_counters_t Window::counters() const {
+    rmalock_counters_t all{};
+    acquisitions_.report(all);
+    const fabric::Tally& tally = fabric_.tally();
+    *all.handovers_on_node = tally.near_handovers.value();
+    *all.handovers_off_node = tally.far_handovers.value();
+    *all.mode_changes = tally.mode_changes.value();
+    *all.verbs_on_node = tally.near_verbs.value();
+    *all.verbs_off_node = remote_ != nullptr ? remote_->verbs() : 0;
+    *all.round_trips = remote_ != nullptr ? remote_->round_trips() : 0;
+    return all;
 }
 
 void* Window::base() const {

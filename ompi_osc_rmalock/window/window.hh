@@ -14,6 +14,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/registry.hh"
 #include "rmalock_api.h"
+#include "window/counts.hh"
 #include "window/epoch.hh"
 #include "window/held.hh"
 #include "window/memory.hh"
@@ -41,6 +42,7 @@ class Window {
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
     void wait_for(const ucx::Completion& completion);
+    rmalock_counters_t counters() const;
 
     Status lock(bool exclusive, Rank target, bool nocheck);
     Status unlock(Rank target);
@@ -181,6 +183,14 @@ class Window {
     /// Debug parameter check_nocheck: reports when what the program promised to be free is not.
     /// Returns whether the lock need not be taken.
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
+    // The window's lock, observed (observe.hh).
+    template <class Acquire>
+    void observe(Mode mode, Acquire acquire);
+    locks::Hold acquire(Rank target, bool exclusive);
+    void acquire_all();
+    void release(Rank target, bool exclusive, locks::Hold hold);
+    void release_all();
+
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
 
@@ -198,6 +208,7 @@ class Window {
     const locks::Choice choice_;
     const std::unique_ptr<locks::WindowLock> lock_;
     AccumulateLock accumulate_lock_;
+    Acquisitions acquisitions_;
 
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
