@@ -48,6 +48,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/accumulate_far.cc \
 	ompi_osc_rmalock/window/active.cc \
 	ompi_osc_rmalock/window/api.cc \
+	ompi_osc_rmalock/window/blame.cc \
+	ompi_osc_rmalock/window/blame.hh \
 	ompi_osc_rmalock/window/counts.cc \
 	ompi_osc_rmalock/window/counts.hh \
 	ompi_osc_rmalock/window/epoch.cc \
@@ -68,6 +70,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/plan.cc \
 	ompi_osc_rmalock/window/plan.hh \
 	ompi_osc_rmalock/window/probe.cc \
+	ompi_osc_rmalock/window/record.hh \
 	ompi_osc_rmalock/window/regions.cc \
 	ompi_osc_rmalock/window/regions.hh \
 	ompi_osc_rmalock/window/remote.cc \
@@ -75,6 +78,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/segment.cc \
 	ompi_osc_rmalock/window/segment.hh \
 	ompi_osc_rmalock/window/stream.hh \
+	ompi_osc_rmalock/window/watch.cc \
+	ompi_osc_rmalock/window/watch.hh \
 	ompi_osc_rmalock/window/window.cc \
 	ompi_osc_rmalock/window/window.hh
 

@@ -118,6 +118,12 @@ static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm
 #endif
 }
 
+/* A number of this process that no other one has: its job, and its rank in MPI_COMM_WORLD. */
+static inline uint64_t osc_rmalock_process(void) {
+    const opal_process_name_t name = opal_proc_local_get()->proc_name;
+    return (uint64_t)name.jobid << 32 | (uint32_t)name.vpid;
+}
+
 /* Ranks of this job on this node. */
 static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;

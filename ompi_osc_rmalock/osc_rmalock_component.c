@@ -353,6 +353,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .disp_unit = disp_unit,
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
         .oversubscribed = oversubscribed(),
+        .process = osc_rmalock_process(),
         .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),
         .params = params,
     };

@@ -124,6 +124,7 @@ typedef struct rmalock_spec {
     int disp_unit;
     bool noncontiguous;  /* SHARED: each rank's part may start on a page of its own */
     bool oversubscribed; /* more ranks than cores on this node */
+    uint64_t process;    /* the calling process; the lower 32 bits are its rank in MPI_COMM_WORLD */
     rmalock_comm_t comm;
     rmalock_params_t params;
 } rmalock_spec_t;

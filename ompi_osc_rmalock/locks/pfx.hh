@@ -285,6 +285,9 @@ class Pfx {
     // ---- exclusives that may be passed ----------------------------------------------------------
     Turn take_baton(Rank target) {
         const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
+        // Who gives it does not know to whom, but all are on one node.
+        if (got.passed == 0 && is_handover(got.message))
+            fabric::handed_over(fabric_, fabric_.self());
         if (!is_phase(got.message))
             return {got.passed + 1, got.message + 1};
         drain_alone(target, got.message & ~kPhaseMessage);
@@ -294,18 +297,13 @@ class Pfx {
     void give_baton(Rank target, Turn mine) {
         if (mine.node != 0 && mine.chain < limits_.t_w &&
             exclusives(fabric_.get(word(target, kS))) > mine.chain) {
-            give(target, direct(mine.chain), mine.node - 1);
+            baton_.give(word(target, kHw), direct(mine.chain), mine.node - 1);
             return;
         }
         const Value s = end_phase(target, mine.chain);
         if (exclusives(s) != mine.chain)
-            give(target, phase_message(readers(s)), mine.node != 0 ? mine.node - 1 : 0);
-    }
-
-    void give(Rank target, Value message, Value passed) {
-        baton_.give(word(target, kHw), message, passed);
-        if (is_handover(message)) // all who use the baton are on one node
-            fabric::handed_over(fabric_, fabric_.self());
+            baton_.give(word(target, kHw), phase_message(readers(s)),
+                        mine.node != 0 ? mine.node - 1 : 0);
     }
 
     void tell(Value succ, Value message) {

@@ -59,22 +59,21 @@ std::string wait_at(const rmalock_counters_t& counters, double share) {
 std::string describe(const rmalock_counters_t& c) {
     const std::uint64_t locks = *c.exclusive_locks + *c.shared_locks + *c.lock_alls;
     const std::uint64_t waits = *c.exclusive_waits + *c.shared_waits + *c.lock_all_waits;
-    std::string text = grouped(*c.exclusive_locks) + " exclusive and " + grouped(*c.shared_locks) +
-                       " shared locks, " + grouped(*c.lock_alls) + " lock_alls";
+    std::string text = "locks: " + grouped(*c.exclusive_locks) + " exclusive, " +
+                       grouped(*c.shared_locks) + " shared, " + grouped(*c.lock_alls) + " lock_all";
     if (locks != 0) {
         char share[32];
-        std::snprintf(share, sizeof share, "%.1f %% waited",
+        std::snprintf(share, sizeof share, "%.1f %%",
                       100.0 * static_cast<double>(waits) / static_cast<double>(locks));
-        text += std::string(" (") + share;
-        if (waits != 0)
-            text += ", " + grouped(*c.wait_nanoseconds / waits / 1000) + " us on average, half " +
-                    wait_at(c, 0.5) + ", 99 % " + wait_at(c, 0.99);
-        text += ")";
+        text += std::string("; waited: ") + share;
     }
-    return text + "; handed over " + grouped(*c.handovers_on_node) + " times on and " +
-           grouped(*c.handovers_off_node) + " times between nodes; " + grouped(*c.mode_changes) +
-           " changes of mode; " + grouped(*c.verbs_on_node) + " verbs on and " +
-           grouped(*c.verbs_off_node) + " off node, " + grouped(*c.round_trips) + " round trips";
+    if (waits != 0)
+        text += ", " + grouped(*c.wait_nanoseconds / waits / 1000) + " us on average, half " +
+                wait_at(c, 0.5) + ", 99 % " + wait_at(c, 0.99);
+    return text + "; hand-overs: " + grouped(*c.handovers_on_node) + " on node, " +
+           grouped(*c.handovers_off_node) + " off; changes of mode: " + grouped(*c.mode_changes) +
+           "; verbs: " + grouped(*c.verbs_on_node) + " on node, " + grouped(*c.verbs_off_node) +
+           " off; round trips: " + grouped(*c.round_trips);
 }
 
 } // namespace rmalock::window

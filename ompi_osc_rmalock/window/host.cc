@@ -10,6 +10,13 @@ namespace {
 rmalock_host_t the_host{};
 std::atomic<int> the_holds{0};
 
+void say(int level, const char* format, va_list arguments) {
+    char text[512];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    if (the_host.report != nullptr)
+        the_host.report(level, text);
+}
+
 } // namespace
 
 const rmalock_host_t& host() {
@@ -20,14 +27,19 @@ void set_host(const rmalock_host_t& host) {
 }
 
 void report(int level, const char* format, ...) {
-    if (level > the_host.verbosity || the_host.report == nullptr)
+    if (level > the_host.verbosity)
         return;
-    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
+    say(level, format, arguments);
     va_end(arguments);
-    the_host.report(level, text);
+}
+
+void tell(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(1, format, arguments);
+    va_end(arguments);
 }
 
 bool process_holds_any() {

@@ -310,6 +310,39 @@ void Remote::read_state(Rank target, std::size_t offset, void* into, std::size_t
     read(target, there.state_address + offset, there.state, into, bytes);
 }
 
+std::vector<std::vector<std::byte>> Remote::read_states(const std::vector<Rank>& ranks,
+                                                        std::size_t offset, std::size_t bytes,
+                                                        std::chrono::milliseconds patience) {
+    struct Answer {
+        std::vector<std::byte> data;
+        ucx::Completion completion;
+    };
+    std::vector<std::unique_ptr<Answer>> answers;
+    for (const Rank rank : ranks) {
+        Answer& answer = *answers.emplace_back(std::make_unique<Answer>());
+        answer.data.resize(bytes);
+        Reachable& there = reachable(rank);
+        worker().get(*there.peer, answer.data.data(), bytes, there.state_address + offset,
+                     there.state, &answer.completion);
+    }
+    const auto end = std::chrono::steady_clock::now() + patience;
+    worker().wait_for(waiter_, [&] {
+        return std::all_of(answers.begin(), answers.end(),
+                           [](const auto& answer) { return answer->completion.done(); }) ||
+               std::chrono::steady_clock::now() > end;
+    });
+    std::vector<std::vector<std::byte>> read;
+    for (auto& answer : answers) {
+        if (answer->completion.done())
+            read.push_back(std::move(answer->data));
+        else {
+            read.emplace_back();
+            (void)answer.release(); // for ever: the answer may come at any time
+        }
+    }
+    return read;
+}
+
 void Remote::read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
                   std::size_t bytes) {
     ucx::Completion completion;

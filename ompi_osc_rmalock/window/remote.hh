@@ -86,6 +86,10 @@ class Remote final : public fabric::RemoteWords {
     ucx::RemoteKey unpack(Rank target, std::span<const std::byte> key);
     /// Reads `bytes` at `offset` of the target's state; waits for them.
     void read_state(Rank target, std::size_t offset, void* into, std::size_t bytes);
+    /// The same of several ranks, side by side. Of those that do not answer in time: nothing.
+    std::vector<std::vector<std::byte>> read_states(const std::vector<Rank>& ranks,
+                                                    std::size_t offset, std::size_t bytes,
+                                                    std::chrono::milliseconds patience);
     void read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
               std::size_t bytes);
 

@@ -23,6 +23,7 @@
 #include "window/regions.hh"
 #include "window/remote.hh"
 #include "window/segment.hh"
+#include "window/watch.hh"
 
 namespace rmalock::window {
 
@@ -122,6 +123,9 @@ class Window {
     static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
+    std::unique_ptr<Watch> watch(const rmalock_spec_t& spec, const Plan& plan) const;
+    /// Collective: says what the window was used for.
+    Status sum_up() const;
 
     /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
@@ -185,7 +189,7 @@ class Window {
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
     // The window's lock, observed (observe.hh).
     template <class Acquire>
-    void observe(Mode mode, Acquire acquire);
+    void observe(Lock lock, Acquire acquire);
     locks::Hold acquire(Rank target, bool exclusive);
     void acquire_all();
     void release(Rank target, bool exclusive, locks::Hold hold);
@@ -209,6 +213,8 @@ class Window {
     const std::unique_ptr<locks::WindowLock> lock_;
     AccumulateLock accumulate_lock_;
     Acquisitions acquisitions_;
+    const bool summary_;                 ///< a line at the end is wanted
+    const std::unique_ptr<Watch> watch_; ///< null: no watchdog
 
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard

@@ -102,6 +102,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.base = base;
     spec.size = size;
     spec.disp_unit = 1;
+    spec.process = static_cast<std::uint64_t>(member.rank);
     spec.comm = comm_of(member);
     spec.params.lock = "auto";
     spec.params.topology = "auto";
