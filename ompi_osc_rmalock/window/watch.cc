@@ -97,15 +97,13 @@ class Report {
   public:
     Report(const SeenWindow& home, Rank rank) : home_(home), rank_(rank) {}
 
-    void print(const Blame& blame, const Blame& again) const {
+    void print(const Blame& blame, const std::vector<std::uint64_t>& cycle) const {
         for (const Waiter& waiter : blame.waiters())
             print(blame, waiter);
         for (std::size_t r = 0; r < home_.ranks.size(); ++r)
             if (!home_.ranks[r].answered)
                 tell("watchdog: rank %zu did not answer", r);
-        const std::vector<std::uint64_t> cycle = blame.cycle();
-        // What was read in pieces, while others moved, may look like one.
-        if (cycle.empty() || blame.cycle_numbers() != again.cycle_numbers())
+        if (cycle.empty())
             return;
         std::string text;
         for (const std::uint64_t process : cycle)
@@ -162,7 +160,7 @@ class Report {
         if (window == nullptr)
             tell("watchdog:   rank %d is not in it, and cannot see who holds what", rank_);
         else if (waiter.blockers.empty())
-            tell("watchdog:   nobody holds it");
+            tell("watchdog:   nobody says that it holds it");
         std::size_t printed = 0;
         for (const Waiter::Blocker& blocker : waiter.blockers)
             if (printed++ < kMostBlockers)
@@ -230,14 +228,22 @@ void Watch::Await::look() {
     busy_ = false;
 }
 
-/// Looks twice. With the registry locked.
+/// With the registry locked.
 void Watch::complain() const {
+    const auto blame = [this](Views& views) {
+        return Blame(origin_.process, window(), [&](auto number) { return views.see(number); });
+    };
     try {
-        Views first, second;
-        const Blame now(origin_.process, window(), [&](auto number) { return first.see(number); });
-        const Blame again(origin_.process, window(),
-                          [&](auto number) { return second.see(number); });
-        Report(*first.see(window()), origin_.rank).print(now, again);
+        Views views;
+        const Blame now = blame(views);
+        std::vector<std::uint64_t> cycle = now.cycle();
+        if (!cycle.empty()) {
+            // What was read in pieces, while others moved, may look like one: look again.
+            Views later;
+            if (blame(later).cycle_numbers() != now.cycle_numbers())
+                cycle.clear();
+        }
+        Report(*views.see(window()), origin_.rank).print(now, cycle);
     } catch (const std::exception& error) {
         tell("watchdog: %s", error.what());
     }
