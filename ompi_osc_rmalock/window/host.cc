@@ -11,7 +11,7 @@ rmalock_host_t the_host{};
 std::atomic<int> the_holds{0};
 
 void say(int level, const char* format, va_list arguments) {
-    char text[512];
+    char text[2048];
     std::vsnprintf(text, sizeof text, format, arguments);
     if (the_host.report != nullptr)
         the_host.report(level, text);

@@ -53,7 +53,7 @@ struct Seen {
     std::uint64_t awaits_number = 0; ///< tells one wait from another
 };
 
-class alignas(64) Record {
+class Record {
   public:
     using Word = std::atomic<std::uint64_t>;
 

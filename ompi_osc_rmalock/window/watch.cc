@@ -103,6 +103,9 @@ class Report {
         for (std::size_t r = 0; r < home_.ranks.size(); ++r)
             if (!home_.ranks[r].answered)
                 tell("watchdog: rank %zu did not answer", r);
+            else if (home_.ranks[r].more_held != 0)
+                tell("watchdog: rank %zu holds %llu more locks than it could publish", r,
+                     static_cast<unsigned long long>(home_.ranks[r].more_held));
         if (cycle.empty())
             return;
         std::string text;
