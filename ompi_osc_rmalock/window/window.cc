@@ -49,8 +49,9 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
               plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
       choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
-      summary_(plan.summary()), watch_(watch(spec, plan)) {
+      summary_(plan.summary()) {
     plan.write_parts(segment_.base());
+    watch_ = watch(spec, plan); // publishes where the parts say
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
         regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
 }

@@ -213,8 +213,8 @@ class Window {
     const std::unique_ptr<locks::WindowLock> lock_;
     AccumulateLock accumulate_lock_;
     Acquisitions acquisitions_;
-    const bool summary_;                 ///< a line at the end is wanted
-    const std::unique_ptr<Watch> watch_; ///< null: no watchdog
+    const bool summary_;           ///< a line at the end is wanted
+    std::unique_ptr<Watch> watch_; ///< null: no watchdog
 
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
