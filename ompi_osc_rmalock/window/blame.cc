@@ -15,8 +15,9 @@ bool conflict(Lock awaited, Lock held) {
         return held.mode == Mode::exclusive && held.target == awaited.target;
     case Mode::all:
         return held.mode == Mode::exclusive;
+    default:
+        return false;
     }
-    return false;
 }
 
 /// Whether `held` may be in the way by way of others who wait: a shared lock is awaited behind an
@@ -44,18 +45,37 @@ bool in_the_way_at_the_gate(const SeenWindow& window, Lock awaited, const Seen& 
            });
 }
 
+/// For what is no lock: who has not come. Who has exposed its memory waits for origins of which it
+/// does not know who is still missing.
+std::vector<Waiter::Blocker> absent(const SeenWindow& window, std::uint64_t waiter, Lock awaits) {
+    std::vector<Waiter::Blocker> missing;
+    for (std::size_t r = 0; r < window.ranks.size(); ++r) {
+        const Seen& seen = window.ranks[r];
+        const bool is_there = seen.awaits && seen.awaits_window == window.number &&
+                              seen.awaits->lock.mode == Mode::fence;
+        const bool needed = awaits.mode == Mode::fence ? !is_there
+                                                       : awaits.mode == Mode::post &&
+                                                             static_cast<Rank>(r) == awaits.target;
+        if (seen.answered && seen.process != waiter && needed)
+            missing.push_back({seen.process, {}, Waiter::Way::absent, seen.near});
+    }
+    return missing;
+}
+
 } // namespace
 
 std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter, Lock awaits) {
+    if (!is_lock(awaits.mode))
+        return absent(window, waiter, awaits);
     std::vector<Waiter::Blocker> sure, possible;
     for (const Seen& seen : window.ranks) {
         if (!seen.answered || seen.process == waiter)
             continue;
         for (const SeenLock& held : seen.held) {
             if (conflict(awaits, held.lock))
-                sure.push_back({seen.process, held, true, seen.near});
+                sure.push_back({seen.process, held, Waiter::Way::holds, seen.near});
             else if (may_conflict(awaits, held.lock))
-                possible.push_back({seen.process, held, true, seen.near});
+                possible.push_back({seen.process, held, Waiter::Way::holds, seen.near});
         }
     }
     if (!sure.empty() || !possible.empty())
@@ -63,7 +83,7 @@ std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t wa
     for (const Seen& seen : window.ranks)
         if (seen.process != waiter && seen.awaits && seen.awaits_window == window.number &&
             in_the_way_at_the_gate(window, awaits, seen))
-            possible.push_back({seen.process, *seen.awaits, false, seen.near});
+            possible.push_back({seen.process, *seen.awaits, Waiter::Way::awaits, seen.near});
     return possible;
 }
 

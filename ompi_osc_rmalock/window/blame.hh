@@ -25,11 +25,14 @@ struct Waiter {
     SeenLock awaits;
     bool near = false;
     std::uint64_t window = 0, number = 0;
-    /// A process in the way, and the lock by which it is: held, or itself awaited.
+    /// How a process is in the way: it holds a lock, or awaits it itself, or has not come to do
+    /// what is waited for.
+    enum class Way { holds, awaits, absent };
     struct Blocker {
         std::uint64_t process;
-        SeenLock lock;
-        bool holds, near;
+        SeenLock lock; ///< unless absent
+        Way way;
+        bool near;
     };
     std::vector<Blocker> blockers;
     bool known = true; ///< this process can see the window

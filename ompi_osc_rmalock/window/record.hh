@@ -16,7 +16,7 @@ namespace rmalock::window {
 
 using fabric::Rank;
 
-/// What can be held or awaited in a window; `target` is 0 for lock_all.
+/// What can be held or awaited in a window; `target` is 0 where it is not of one target.
 struct Lock {
     Mode mode = Mode::exclusive;
     Rank target = 0;

@@ -73,16 +73,30 @@ std::vector<Seen> Watch::see() const {
 
 Watch::Await::Await(Watch& watch, Lock lock)
     : watch_(watch), lock_(lock), interval_(watch.origin_.patience), next_(since_ + interval_),
-      outer_(std::exchange(the_await, this)) {}
+      outer_(std::exchange(the_await, this)) {
+    if (!is_lock(lock.mode)) { // of these waits some are not ours, and nobody would look
+        const std::lock_guard registered(registry().mutex);
+        publish();
+    }
+}
 
 Watch::Await::~Await() {
-    watch_.mine().hold(lock_, nanoseconds(Clock::now()));
+    if (is_lock(lock_.mode))
+        watch_.mine().hold(lock_, nanoseconds(Clock::now()));
     if (published_) {
-        const std::lock_guard lock(registry().mutex);
+        const std::lock_guard registered(registry().mutex);
         for (Watch* window : registry().windows)
             window->mine().await_nothing();
     }
     the_await = outer_;
+}
+
+/// In all windows of the process. With the registry locked.
+void Watch::Await::publish() {
+    const std::uint64_t number = ++registry().waits;
+    for (Watch* window : registry().windows)
+        window->mine().await(watch_.window(), lock_, nanoseconds(since_), number);
+    published_ = true;
 }
 
 void Watch::look() {
@@ -144,6 +158,21 @@ class Report {
         return text;
     }
 
+    static std::string awaited(Lock lock, const std::string& target) {
+        switch (lock.mode) {
+        case Mode::all:
+            return "lock_all";
+        case Mode::fence:
+            return "all to come to MPI_Win_fence";
+        case Mode::post:
+            return "MPI_Win_post of " + target;
+        case Mode::completes:
+            return "MPI_Win_complete of its origins";
+        default:
+            return std::string("the ") + mode(lock) + " lock of " + target;
+        }
+    }
+
     static const char* mode(Lock lock) {
         return lock.mode == Mode::exclusive ? "exclusive" : "shared";
     }
@@ -151,18 +180,16 @@ class Report {
     void print(const Blame& blame, const Waiter& waiter) const {
         const Lock awaits = waiter.awaits.lock;
         const SeenWindow* const window = blame.window(waiter.window);
-        std::string what = "lock_all";
-        if (awaits.mode != Mode::all)
-            what = std::string("the ") + mode(awaits) + " lock of " +
-                   (window == nullptr ? "its rank " + std::to_string(awaits.target)
-                                      : name(*window, awaits.target));
+        const std::string target = window == nullptr ? "its rank " + std::to_string(awaits.target)
+                                                     : name(*window, awaits.target);
+        const std::string what = awaited(awaits, target);
         tell("watchdog: %s has waited%s for %s%s", name(waiter.process).c_str(),
              duration(waiter.awaits, waiter.near).c_str(), what.c_str(),
              window == nullptr ? ", in another window"
                                : (", window '" + window->name + "'").c_str());
         if (window == nullptr)
             tell("watchdog:   rank %d is not in it, and cannot see who holds what", rank_);
-        else if (waiter.blockers.empty())
+        else if (waiter.blockers.empty() && is_lock(awaits.mode))
             tell("watchdog:   nobody says that it holds it");
         std::size_t printed = 0;
         for (const Waiter::Blocker& blocker : waiter.blockers)
@@ -172,20 +199,23 @@ class Report {
             tell("watchdog:   and %zu more", printed - kMostBlockers);
     }
 
-    void print(const Blame& blame, Lock awaits, const Waiter::Blocker& blocker) const {
+    static std::string in_the_way(Lock awaits, const Waiter::Blocker& blocker) {
         const Lock lock = blocker.lock.lock;
-        std::string what;
-        if (lock.mode == Mode::all)
-            what = "lock_all";
-        else if (awaits.mode == Mode::all || !blocker.holds)
-            what =
-                std::string("the ") + mode(lock) + " lock of rank " + std::to_string(lock.target);
-        else
-            what = std::string("it ") + (lock.mode == Mode::exclusive ? "exclusively" : "shared");
+        if (blocker.way == Waiter::Way::absent)
+            return "has not come";
+        std::string what =
+            std::string("it ") + (lock.mode == Mode::exclusive ? "exclusively" : "shared");
+        if (lock.mode == Mode::all || awaits.mode == Mode::all ||
+            blocker.way == Waiter::Way::awaits)
+            what = awaited(lock, "rank " + std::to_string(lock.target));
         const std::string time = duration(blocker.lock, blocker.near);
-        tell("watchdog:   %s %s %s%s%s%s", name(blocker.process).c_str(),
-             blocker.holds ? "has held" : "waits itself for", what.c_str(),
-             time.empty() ? "" : ", for", time.c_str(),
+        return (blocker.way == Waiter::Way::holds ? "has held " : "waits itself for ") + what +
+               (time.empty() ? "" : ", for" + time);
+    }
+
+    void print(const Blame& blame, Lock awaits, const Waiter::Blocker& blocker) const {
+        tell("watchdog:   %s %s%s", name(blocker.process).c_str(),
+             in_the_way(awaits, blocker).c_str(),
              blame.waits(blocker.process) ? "" : ", and waits for nothing in rmalock");
     }
 
@@ -219,10 +249,7 @@ void Watch::Await::look() {
     busy_ = true; // reading from other nodes comes here again
     const std::lock_guard lock(registry().mutex);
     if (!published_) {
-        const std::uint64_t number = ++registry().waits;
-        for (Watch* window : registry().windows)
-            window->mine().await(watch_.window(), lock_, nanoseconds(since_), number);
-        published_ = true;
+        publish();
     } else {
         interval_ *= 2;
         next_ = now + interval_;

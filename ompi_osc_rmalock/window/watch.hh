@@ -40,7 +40,8 @@ class Watch {
     /// The window is about to be freed: its records are not looked at any more.
     void retire();
 
-    /// Between beginning to acquire and having acquired, in the acquiring thread.
+    /// Between beginning to acquire and having acquired, in the acquiring thread; or to wait for
+    /// what is no lock.
     class Await {
       public:
         Await(Watch& watch, Lock lock);
@@ -51,6 +52,7 @@ class Watch {
       private:
         friend class Watch;
         void look();
+        void publish();
 
         Watch& watch_;
         const Lock lock_;

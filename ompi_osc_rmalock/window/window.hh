@@ -124,6 +124,8 @@ class Window {
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
     std::unique_ptr<Watch> watch(const rmalock_spec_t& spec, const Plan& plan) const;
+    /// For the watchdog, for a scope: this process waits for what is no lock.
+    std::unique_ptr<Watch::Await> awaiting(Lock what) const;
     /// Collective: says what the window was used for.
     Status sum_up() const;
 

@@ -6,6 +6,7 @@
 //   windows    as pair, but the two locks are of two windows
 //   groups     as ring, but each lock is of a window of the two neighbours only
 //   lock_all   0 is in lock_all of one window and wants a lock of the other, 1 the other way round
+//   fence      1 holds a lock that 0 wants, and is in a fence of the other window
 //   computing  1 holds a lock that 0 wants, and computes
 //   shared     1 and 2 hold a shared lock that 0 wants for itself
 #include <mpi.h>
@@ -79,6 +80,16 @@ static void lock_all(void) {
     hold(win[1 - rank], MPI_LOCK_EXCLUSIVE, 1);
 }
 
+static void fence(void) {
+    MPI_Win win[] = {window(MPI_COMM_WORLD, "first"), window(MPI_COMM_WORLD, "second")};
+    if (rank == 1)
+        hold(win[0], MPI_LOCK_EXCLUSIVE, 0);
+    meet();
+    if (rank == 0)
+        hold(win[0], MPI_LOCK_EXCLUSIVE, 0);
+    MPI_Win_fence(0, win[1]);
+}
+
 static void computing(void) {
     MPI_Win win = window(MPI_COMM_WORLD, "circle");
     if (rank == 1)
@@ -103,9 +114,9 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"pair", ring},     {"ring", ring},         {"windows", windows},
-                 {"groups", groups}, {"lock_all", lock_all}, {"computing", computing},
-                 {"shared", shared}};
+    } kinds[] = {{"pair", ring},           {"ring", ring},         {"windows", windows},
+                 {"groups", groups},       {"lock_all", lock_all}, {"fence", fence},
+                 {"computing", computing}, {"shared", shared}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -137,8 +137,34 @@ TEST(Blame, TheGateIsNotADeadlockOfItsOwn) {
     const Blame blame = t.blame();
     ASSERT_EQ(blame.waiters().size(), 2U);
     EXPECT_EQ(blame.waiters()[0].blockers[0].process, 101U);
-    EXPECT_FALSE(blame.waiters()[0].blockers[0].holds);
+    EXPECT_EQ(blame.waiters()[0].blockers[0].way, Waiter::Way::awaits);
     EXPECT_EQ(blame.cycle(), Processes{});
+}
+
+TEST(Blame, AFenceNeedsEverybody) {
+    Situation s(3);
+    s.in(2);
+    s.holds(1, exclusive(1)).awaits(0, exclusive(1), 1);
+    s.awaits(1, {Mode::fence}, 2).awaits(2, {Mode::fence}, 2);
+    EXPECT_EQ(s.cycle(), (Processes{100, 101}));
+    const Blame blame = s.blame();
+    ASSERT_EQ(blame.waiters().size(), 2U);
+    ASSERT_EQ(blame.waiters()[1].blockers.size(), 1U); // 2 has come as well
+    EXPECT_EQ(blame.waiters()[1].blockers[0].way, Waiter::Way::absent);
+    s.awaits(0, exclusive(2), 1); // nobody holds that
+    EXPECT_EQ(s.cycle(), Processes{});
+}
+
+TEST(Blame, AnAccessEpochNeedsThePosts) {
+    Situation s(3);
+    s.in(2);
+    s.holds(1, exclusive(1)).awaits(0, exclusive(1), 1).awaits(1, {Mode::post, 0}, 2);
+    EXPECT_EQ(s.cycle(), (Processes{100, 101}));
+    s.awaits(1, {Mode::post, 2}, 2);
+    EXPECT_EQ(s.cycle(), Processes{});
+    s.awaits(1, {Mode::completes}, 2);
+    EXPECT_EQ(s.cycle(), Processes{});
+    EXPECT_TRUE(s.blame().waits(101));
 }
 
 TEST(Blame, OthersThatMoveAreAnotherCycle) {
