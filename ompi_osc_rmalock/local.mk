@@ -6,11 +6,13 @@ noinst_LTLIBRARIES += librmalock_core.la
 librmalock_core_la_CPPFLAGS = $(core_cppflags) $(HWLOC_CFLAGS)
 librmalock_core_la_LIBADD = $(HWLOC_LIBS)
 librmalock_core_la_SOURCES = \
+	ompi_osc_rmalock/counters.def \
 	ompi_osc_rmalock/fabric/concept.hh \
 	ompi_osc_rmalock/fabric/cpu.hh \
 	ompi_osc_rmalock/fabric/hybrid.hh \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/remote.hh \
+	ompi_osc_rmalock/fabric/tally.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
 	ompi_osc_rmalock/locks/all_gate.hh \
 	ompi_osc_rmalock/locks/baton.hh \
@@ -46,6 +48,10 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/accumulate_far.cc \
 	ompi_osc_rmalock/window/active.cc \
 	ompi_osc_rmalock/window/api.cc \
+	ompi_osc_rmalock/window/blame.cc \
+	ompi_osc_rmalock/window/blame.hh \
+	ompi_osc_rmalock/window/counts.cc \
+	ompi_osc_rmalock/window/counts.hh \
 	ompi_osc_rmalock/window/epoch.cc \
 	ompi_osc_rmalock/window/epoch.hh \
 	ompi_osc_rmalock/window/held.hh \
@@ -59,10 +65,12 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/messages.hh \
 	ompi_osc_rmalock/window/network.cc \
 	ompi_osc_rmalock/window/network.hh \
+	ompi_osc_rmalock/window/observe.hh \
 	ompi_osc_rmalock/window/passive.cc \
 	ompi_osc_rmalock/window/plan.cc \
 	ompi_osc_rmalock/window/plan.hh \
 	ompi_osc_rmalock/window/probe.cc \
+	ompi_osc_rmalock/window/record.hh \
 	ompi_osc_rmalock/window/regions.cc \
 	ompi_osc_rmalock/window/regions.hh \
 	ompi_osc_rmalock/window/remote.cc \
@@ -70,6 +78,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/segment.cc \
 	ompi_osc_rmalock/window/segment.hh \
 	ompi_osc_rmalock/window/stream.hh \
+	ompi_osc_rmalock/window/watch.cc \
+	ompi_osc_rmalock/window/watch.hh \
 	ompi_osc_rmalock/window/window.cc \
 	ompi_osc_rmalock/window/window.hh
 
@@ -89,6 +99,7 @@ mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/osc_rmalock_data.c \
 	ompi_osc_rmalock/osc_rmalock_layout.c \
 	ompi_osc_rmalock/osc_rmalock_module.c \
+	ompi_osc_rmalock/osc_rmalock_pvars.c \
 	ompi_osc_rmalock/osc_rmalock_request.c
 ## The core's objects are C++, so the C++ compiler links; the libraries of Open MPI are named because a
 ## libmpi that was dlopen'ed (mpi4py) offers no symbols to others.

@@ -46,6 +46,9 @@ static inline int osc_rmalock_error(rmalock_status_t status) {
  * node are not to be taken apart (parameter ranks_per_node). */
 rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node);
 
+/* osc_rmalock_pvars.c: registers the performance variables. */
+void osc_rmalock_pvars_register(void);
+
 /* osc_rmalock_request.c: an operation that is under way when its call returns. */
 typedef struct osc_rmalock_request {
     struct ompi_request_t super;

@@ -100,6 +100,15 @@ static inline bool osc_rmalock_on_node(const struct ompi_group_t* group, int ran
            OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
 }
 
+/* The window that a performance variable's handle is bound to. MPI_T_pvar_handle_alloc is given the
+ * address of an MPI_Win; some releases hand that to the component, others what is there. */
+static inline struct ompi_win_t* osc_rmalock_pvar_window(void* object) {
+    if (NULL != object && OBJ_CLASS(ompi_win_t) != ((opal_object_t*)object)->obj_class) {
+        object = *(void**)object;
+    }
+    return (struct ompi_win_t*)object;
+}
+
 /* The number this process has for a communicator; for messages. */
 static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm) {
 #if OMPI_MAJOR_VERSION >= 5
@@ -107,6 +116,12 @@ static inline int osc_rmalock_comm_number(const struct ompi_communicator_t* comm
 #else
     return (int)comm->c_contextid;
 #endif
+}
+
+/* A number of this process that no other one has: its job, and its rank in MPI_COMM_WORLD. */
+static inline uint64_t osc_rmalock_process(void) {
+    const opal_process_name_t name = opal_proc_local_get()->proc_name;
+    return (uint64_t)name.jobid << 32 | (uint32_t)name.vpid;
 }
 
 /* Ranks of this job on this node. */

@@ -59,6 +59,7 @@ static int component_register(void) {
 #undef RMALOCK_PARAM_BOOL
 #undef RMALOCK_PARAM_CHOICE
 #undef RMALOCK_PARAM_TEXT
+    osc_rmalock_pvars_register();
     return OMPI_SUCCESS;
 }
 
@@ -352,7 +353,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .disp_unit = disp_unit,
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
         .oversubscribed = oversubscribed(),
-        .job = ompi_proc_local()->super.proc_name.jobid,
+        .process = osc_rmalock_process(),
         .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),
         .params = params,
     };

@@ -23,27 +23,28 @@ extern "C" {
  * changed nothing, and leaves the window usable. */
 typedef enum rmalock_status {
     RMALOCK_OK = 0,
-    RMALOCK_ERR_SYNC,      /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
-    RMALOCK_ERR_RANGE,     /* MPI_ERR_RMA_RANGE: outside the target's window */
-    RMALOCK_ERR_RANK,      /* MPI_ERR_RANK */
-    RMALOCK_ERR_ARG,       /* MPI_ERR_ARG: a parameter, an info value or an address */
-    RMALOCK_ERR_OP,        /* MPI_ERR_OP: the operation is not defined for the type */
-    RMALOCK_ERR_TYPE,      /* MPI_ERR_TYPE: no single predefined element type */
-    RMALOCK_ERR_COUNT,     /* MPI_ERR_COUNT: more elements than can be handled at a time */
-    RMALOCK_ERR_ATTACH,    /* MPI_ERR_RMA_ATTACH */
-    RMALOCK_ERR_FLAVOR,    /* MPI_ERR_RMA_FLAVOR */
-    RMALOCK_ERR_NO_MEM,    /* MPI_ERR_NO_MEM */
-    RMALOCK_ERR_COMM,      /* a collective call of the window's communicator failed */
-    RMALOCK_ERR_INTERN     /* MPI_ERR_INTERN */
+    RMALOCK_ERR_SYNC,   /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
+    RMALOCK_ERR_RANGE,  /* MPI_ERR_RMA_RANGE: outside the target's window */
+    RMALOCK_ERR_RANK,   /* MPI_ERR_RANK */
+    RMALOCK_ERR_ARG,    /* MPI_ERR_ARG: a parameter, an info value or an address */
+    RMALOCK_ERR_OP,     /* MPI_ERR_OP: the operation is not defined for the type */
+    RMALOCK_ERR_TYPE,   /* MPI_ERR_TYPE: no single predefined element type */
+    RMALOCK_ERR_COUNT,  /* MPI_ERR_COUNT: more elements than can be handled at a time */
+    RMALOCK_ERR_ATTACH, /* MPI_ERR_RMA_ATTACH */
+    RMALOCK_ERR_FLAVOR, /* MPI_ERR_RMA_FLAVOR */
+    RMALOCK_ERR_NO_MEM, /* MPI_ERR_NO_MEM */
+    RMALOCK_ERR_COMM,   /* a collective call of the window's communicator failed */
+    RMALOCK_ERR_INTERN  /* MPI_ERR_INTERN */
 } rmalock_status_t;
 
-/* ---- parameters (params.def) ------------------------------------------------------------------ */
+/* ---- parameters (params.def) ------------------------------------------------------------------
+ */
 
 typedef struct rmalock_params {
 #define RMALOCK_PARAM_INT(name, def, low, high, scope, help) int name;
 #define RMALOCK_PARAM_BOOL(name, def, scope, help) bool name;
-#define RMALOCK_PARAM_CHOICE(name, def, allowed, scope, help) const char *name;
-#define RMALOCK_PARAM_TEXT(name, def, scope, help) const char *name;
+#define RMALOCK_PARAM_CHOICE(name, def, allowed, scope, help) const char* name;
+#define RMALOCK_PARAM_TEXT(name, def, scope, help) const char* name;
 #include "params.def"
 #undef RMALOCK_PARAM_INT
 #undef RMALOCK_PARAM_BOOL
@@ -51,54 +52,67 @@ typedef struct rmalock_params {
 #undef RMALOCK_PARAM_TEXT
 } rmalock_params_t;
 
-/* Checks every value. On RMALOCK_ERR_ARG `why` names the parameter, the value and what is allowed. */
-rmalock_status_t rmalock_params_check(const rmalock_params_t *params, char *why, size_t why_size);
+/* Checks every value. On RMALOCK_ERR_ARG `why` names the parameter, the value and what is allowed.
+ */
+rmalock_status_t rmalock_params_check(const rmalock_params_t* params, char* why, size_t why_size);
 
 /* Calls visit for the name of every parameter that a window's info can set. */
-void rmalock_params_each_window_key(void (*visit)(const char *name, void *arg), void *arg);
+void rmalock_params_each_window_key(void (*visit)(const char* name, void* arg), void* arg);
 
-/* Sets one of those from the value of its info key. Of a choice or a text the pointer is kept: `value`
- * outlives *params. Errors as above, and *params is unchanged. */
-rmalock_status_t rmalock_params_set(rmalock_params_t *params, const char *name, const char *value,
-                                    char *why, size_t why_size);
+/* Sets one of those from the value of its info key. Of a choice or a text the pointer is kept:
+ * `value` outlives *params. Errors as above, and *params is unchanged. */
+rmalock_status_t rmalock_params_set(rmalock_params_t* params, const char* name, const char* value,
+                                    char* why, size_t why_size);
 
-/* ---- the host: what the core needs from MPI ---------------------------------------------------- */
+/* ---- counters (counters.def) -------------------------------------------------------------------
+ */
+
+typedef struct rmalock_counters {
+#define RMALOCK_COUNTER(name, values, help) uint64_t name[values];
+#include "counters.def"
+#undef RMALOCK_COUNTER
+} rmalock_counters_t;
+
+/* ---- the host: what the core needs from MPI ----------------------------------------------------
+ */
 
 typedef struct rmalock_host {
-    void (*progress)(void);                          /* runs MPI's communication; may be NULL */
-    void (*report)(int level, const char *message);  /* 0: an error; 1..3: verbose levels */
-    int verbosity;                                   /* messages of a higher level are not formatted */
-    bool threads;                                    /* MPI_THREAD_MULTIPLE */
+    void (*progress)(void);                         /* runs MPI's communication; may be NULL */
+    void (*report)(int level, const char* message); /* 0: an error; 1..3: verbose levels */
+    int verbosity; /* messages of a higher level are not formatted */
+    bool threads;  /* MPI_THREAD_MULTIPLE */
 } rmalock_host_t;
 
 /* Called once, before any window exists. The struct is copied. */
-void rmalock_init(const rmalock_host_t *host);
+void rmalock_init(const rmalock_host_t* host);
 
 /* A communicator. Functions return 0 or a host error code; all but free are collective. */
 typedef struct rmalock_comm {
-    void *handle;
+    void* handle;
     int rank;
     int size;
-    int (*barrier)(void *handle);
-    int (*allgather)(void *handle, const void *mine, void *all, size_t bytes);
-    int (*broadcast)(void *handle, void *data, size_t bytes, int root);
+    int (*barrier)(void* handle);
+    int (*allgather)(void* handle, const void* mine, void* all, size_t bytes);
+    int (*broadcast)(void* handle, void* data, size_t bytes, int root);
     int node; /* the lowest rank that is on the caller's node */
 } rmalock_comm_t;
 
-/* ---- the network ------------------------------------------------------------------------------- */
+/* ---- the network -------------------------------------------------------------------------------
+ */
 
-/* Opens it, unless it is open: every process that will create a window over several nodes. false: `why`
- * says what UCX refused. */
-bool rmalock_network_open(const rmalock_params_t *params, char *why, size_t why_size);
+/* Opens it, unless it is open: every process that will create a window over several nodes. false:
+ * `why` says what UCX refused. */
+bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_size);
 bool rmalock_network_is_open(void);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
-/* At the end: closes the connections; between the two all processes meet, and go on making progress, so
- * that none of them misses another's answer. */
+/* At the end: closes the connections; between the two all processes meet, and go on making
+ * progress, so that none of them misses another's answer. */
 void rmalock_network_disconnect(void);
 void rmalock_network_close(void);
 
-/* ---- windows ---------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------
+ */
 
 typedef enum rmalock_flavor {
     RMALOCK_FLAVOR_CREATE,   /* the caller's memory */
@@ -108,15 +122,16 @@ typedef enum rmalock_flavor {
 } rmalock_flavor_t;
 
 typedef struct rmalock_spec {
-    const char *name;  /* the program's name for it; read whenever a message needs it */
-    const char *label; /* how messages call it while the program has given no name; copied */
+    const char* name;  /* the program's name for it; read whenever a message needs it */
+    const char* label; /* how messages call it while the program has given no name; copied */
     rmalock_flavor_t flavor;
-    void *base; /* CREATE only */
+    void* base; /* CREATE only */
     size_t size;
     int disp_unit;
     bool noncontiguous;  /* SHARED: each rank's part may start on a page of its own */
     bool oversubscribed; /* more ranks than cores on this node */
-    uint64_t job;        /* of the calling process; those of one job end together */
+    uint64_t process;    /* the calling process; its job, and in the lower 32 bits its
+                          * rank in MPI_COMM_WORLD */
     rmalock_comm_t comm;
     rmalock_params_t params;
 } rmalock_spec_t;
@@ -126,32 +141,36 @@ typedef struct rmalock_window rmalock_window_t;
 /* Collective. Whether each process may read and write the memory of every other one
  * (process_vm_readv, process_vm_writev), which CREATE and DYNAMIC windows need. The answer is the
  * caller's own; the caller agrees with the others. */
-rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t *comm, bool *reachable);
+rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t* comm, bool* reachable);
 
 /* Collective. On success *base is the calling process's part of the window. */
-rmalock_status_t rmalock_window_create(const rmalock_spec_t *spec, rmalock_window_t **window,
-                                       void **base);
+rmalock_status_t rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window,
+                                       void** base);
 /* Collective, with barrier semantics. RMALOCK_ERR_SYNC, and nothing freed, inside an epoch. */
-rmalock_status_t rmalock_window_free(rmalock_window_t *window);
+rmalock_status_t rmalock_window_free(rmalock_window_t* window);
 
 /* SHARED. rank < 0 stands for the lowest rank whose size is not 0. */
-rmalock_status_t rmalock_window_shared_query(rmalock_window_t *window, int rank, size_t *size,
-                                             int *disp_unit, void **base);
+rmalock_status_t rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size,
+                                             int* disp_unit, void** base);
 
-/* DYNAMIC; local calls. RMALOCK_ERR_ATTACH: part of the memory is attached already; no attached memory
- * begins at `base`. */
-rmalock_status_t rmalock_window_attach(rmalock_window_t *window, void *base, size_t size);
-rmalock_status_t rmalock_window_detach(rmalock_window_t *window, const void *base);
+/* DYNAMIC; local calls. RMALOCK_ERR_ATTACH: part of the memory is attached already; no attached
+ * memory begins at `base`. */
+rmalock_status_t rmalock_window_attach(rmalock_window_t* window, void* base, size_t size);
+rmalock_status_t rmalock_window_detach(rmalock_window_t* window, const void* base);
 
 /* The name of the lock algorithm of the window, and why it was chosen. Static text. */
-const char *rmalock_window_lock_name(const rmalock_window_t *window, const char **reason);
+const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason);
 
-/* ---- passive target --------------------------------------------------------------------------- */
+/* What this process has counted since the window was created. Any time, any thread. */
+void rmalock_window_counters(const rmalock_window_t* window, rmalock_counters_t* counters);
 
-rmalock_status_t rmalock_lock(rmalock_window_t *window, bool exclusive, int target, bool nocheck);
-rmalock_status_t rmalock_unlock(rmalock_window_t *window, int target);
-rmalock_status_t rmalock_lock_all(rmalock_window_t *window, bool nocheck);
-rmalock_status_t rmalock_unlock_all(rmalock_window_t *window);
+/* ---- passive target ---------------------------------------------------------------------------
+ */
+
+rmalock_status_t rmalock_lock(rmalock_window_t* window, bool exclusive, int target, bool nocheck);
+rmalock_status_t rmalock_unlock(rmalock_window_t* window, int target);
+rmalock_status_t rmalock_lock_all(rmalock_window_t* window, bool nocheck);
+rmalock_status_t rmalock_unlock_all(rmalock_window_t* window);
 
 /* Which MPI call asked for a flush; messages name it. The _all forms take no target. */
 typedef enum rmalock_flush_kind {
@@ -160,21 +179,23 @@ typedef enum rmalock_flush_kind {
     RMALOCK_FLUSH_ALL,
     RMALOCK_FLUSH_LOCAL_ALL
 } rmalock_flush_kind_t;
-rmalock_status_t rmalock_flush(rmalock_window_t *window, rmalock_flush_kind_t kind, int target);
-rmalock_status_t rmalock_sync(rmalock_window_t *window);
+rmalock_status_t rmalock_flush(rmalock_window_t* window, rmalock_flush_kind_t kind, int target);
+rmalock_status_t rmalock_sync(rmalock_window_t* window);
 
-/* ---- active target ---------------------------------------------------------------------------- */
+/* ---- active target ----------------------------------------------------------------------------
+ */
 
 /* Collective. nosucceed: MPI_MODE_NOSUCCEED, the fence starts no epoch. */
-rmalock_status_t rmalock_fence(rmalock_window_t *window, bool nosucceed);
+rmalock_status_t rmalock_fence(rmalock_window_t* window, bool nosucceed);
 /* Groups are given as ranks of the window. */
-rmalock_status_t rmalock_start(rmalock_window_t *window, const int *group, int count, bool nocheck);
-rmalock_status_t rmalock_complete(rmalock_window_t *window);
-rmalock_status_t rmalock_post(rmalock_window_t *window, const int *group, int count, bool nocheck);
-rmalock_status_t rmalock_wait(rmalock_window_t *window);
-rmalock_status_t rmalock_test(rmalock_window_t *window, bool *done);
+rmalock_status_t rmalock_start(rmalock_window_t* window, const int* group, int count, bool nocheck);
+rmalock_status_t rmalock_complete(rmalock_window_t* window);
+rmalock_status_t rmalock_post(rmalock_window_t* window, const int* group, int count, bool nocheck);
+rmalock_status_t rmalock_wait(rmalock_window_t* window);
+rmalock_status_t rmalock_test(rmalock_window_t* window, bool* done);
 
-/* ---- data ------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------
+ */
 
 /*
  * The bytes one side of a transfer touches, in type-map order. On the origin's side addresses are
@@ -188,51 +209,49 @@ typedef struct rmalock_layout {
     size_t bytes; /* in total */
     /* Target side: the lowest and one past the highest offset touched, for the range check. */
     ptrdiff_t low, high;
-    void *state;
-    size_t (*next)(void *state, struct iovec *segments, size_t max);
-    void (*rewind)(void *state);
+    void* state;
+    size_t (*next)(void* state, struct iovec* segments, size_t max);
+    void (*rewind)(void* state);
 } rmalock_layout_t;
 
-/* Says when an operation is complete at the origin: for the request forms. Zeroed by the caller; it and
- * the origin's buffers outlive the operation. */
+/* Says when an operation is complete at the origin: for the request forms. Zeroed by the caller; it
+ * and the origin's buffers outlive the operation. */
 typedef struct rmalock_completion {
     uint32_t open;
 } rmalock_completion_t;
-bool rmalock_completion_done(const rmalock_completion_t *completion);
+bool rmalock_completion_done(const rmalock_completion_t* completion);
 /* Waits for it. */
-rmalock_status_t rmalock_completion_wait(rmalock_window_t *window,
-                                         const rmalock_completion_t *completion);
+rmalock_status_t rmalock_completion_wait(rmalock_window_t* window,
+                                         const rmalock_completion_t* completion);
 /* Whether operations to `target` can be under way when their call returns. */
-bool rmalock_target_is_far(const rmalock_window_t *window, int target);
+bool rmalock_target_is_far(const rmalock_window_t* window, int target);
 
 /* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
  * displacement. Otherwise as below. */
-rmalock_status_t rmalock_put_plain(rmalock_window_t *window, const char *call, int target,
-                                   ptrdiff_t displacement, ptrdiff_t offset, const void *origin,
-                                   size_t bytes, rmalock_completion_t *completion);
-rmalock_status_t rmalock_get_plain(rmalock_window_t *window, const char *call, int target,
-                                   ptrdiff_t displacement, ptrdiff_t offset, void *origin,
-                                   size_t bytes, rmalock_completion_t *completion);
+rmalock_status_t rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
+                                   size_t bytes, rmalock_completion_t* completion);
+rmalock_status_t rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
+                                   ptrdiff_t displacement, ptrdiff_t offset, void* origin,
+                                   size_t bytes, rmalock_completion_t* completion);
 
-/* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both are
- * complete at the target on return. Across the network they are under way, and `completion` (may be NULL)
- * is done when they are complete at the origin. The displacement is in units of the target's displacement
- * unit. */
+/* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both
+ * are complete at the target on return. Across the network they are under way, and `completion`
+ * (may be NULL) is done when they are complete at the origin. The displacement is in units of the
+ * target's displacement unit. */
 /* For a put or get of `bytes` bytes, of which the target's are within [low, high) of the
  * displacement: *memory becomes where the caller may copy to or from, displacement 0 of the
  * target's side; NULL: only rmalock_put or rmalock_get can do it, or there is nothing to do. */
-rmalock_status_t rmalock_find_memory(rmalock_window_t *window, const char *call, int target,
+rmalock_status_t rmalock_find_memory(rmalock_window_t* window, const char* call, int target,
                                      ptrdiff_t displacement, ptrdiff_t low, ptrdiff_t high,
-                                     bool is_put, void **memory);
+                                     bool is_put, void** memory);
 
-rmalock_status_t rmalock_put(rmalock_window_t *window, const char *call, int target,
-                             ptrdiff_t displacement, const rmalock_layout_t *origin_side,
-                             const rmalock_layout_t *target_side,
-                             rmalock_completion_t *completion);
-rmalock_status_t rmalock_get(rmalock_window_t *window, const char *call, int target,
-                             ptrdiff_t displacement, const rmalock_layout_t *origin_side,
-                             const rmalock_layout_t *target_side,
-                             rmalock_completion_t *completion);
+rmalock_status_t rmalock_put(rmalock_window_t* window, const char* call, int target,
+                             ptrdiff_t displacement, const rmalock_layout_t* origin_side,
+                             const rmalock_layout_t* target_side, rmalock_completion_t* completion);
+rmalock_status_t rmalock_get(rmalock_window_t* window, const char* call, int target,
+                             ptrdiff_t displacement, const rmalock_layout_t* origin_side,
+                             const rmalock_layout_t* target_side, rmalock_completion_t* completion);
 
 typedef enum rmalock_op {
     RMALOCK_OP_SUM,
@@ -274,33 +293,33 @@ typedef struct rmalock_element {
  * copies back, all under the target's accumulate lock.
  */
 typedef struct rmalock_combination {
-    const void *operand;
-    void *result;
+    const void* operand;
+    void* result;
     size_t count;
     rmalock_element_t element;
     rmalock_op_t op;
-    const rmalock_layout_t *target_side;
-    void *host_arg;
-    void (*combine)(void *host_arg, const void *operand, void *array, size_t count);
-    void (*native_layout)(void *host_arg, void *array, rmalock_layout_t *layout);
-    void (*native_layout_done)(void *host_arg);
-    rmalock_completion_t *completion; /* may be NULL */
+    const rmalock_layout_t* target_side;
+    void* host_arg;
+    void (*combine)(void* host_arg, const void* operand, void* array, size_t count);
+    void (*native_layout)(void* host_arg, void* array, rmalock_layout_t* layout);
+    void (*native_layout_done)(void* host_arg);
+    rmalock_completion_t* completion; /* may be NULL */
 } rmalock_combination_t;
 
-rmalock_status_t rmalock_accumulate(rmalock_window_t *window, const char *call, int target,
-                                    ptrdiff_t displacement, const rmalock_combination_t *what);
+rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
+                                    ptrdiff_t displacement, const rmalock_combination_t* what);
 
 /* The same for `count` neighbouring elements at the displacement, if CPU atomics can do it. *done
  * says whether; if not, nothing has happened and the call above does it. */
-rmalock_status_t rmalock_accumulate_plain(rmalock_window_t *window, const char *call, int target,
+rmalock_status_t rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
                                           ptrdiff_t displacement, rmalock_element_t element,
-                                          rmalock_op_t op, const void *operand, void *result,
-                                          size_t count, bool *done);
+                                          rmalock_op_t op, const void* operand, void* result,
+                                          size_t count, bool* done);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
-rmalock_status_t rmalock_compare_and_swap(rmalock_window_t *window, int target,
-                                          ptrdiff_t displacement, size_t size, const void *compare,
-                                          const void *desired, void *result);
+rmalock_status_t rmalock_compare_and_swap(rmalock_window_t* window, int target,
+                                          ptrdiff_t displacement, size_t size, const void* compare,
+                                          const void* desired, void* result);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,8 @@ topology_sources = \
 	ompi_osc_rmalock/topology/spec.cc
 
 unit_sources = \
+	test/unit/blame_test.cc \
+	test/unit/counts_test.cc \
 	test/unit/epoch_test.cc \
 	test/unit/held_test.cc \
 	test/unit/design_test.cc \

@@ -19,7 +19,7 @@ SETTINGS = {
     "topology": ["auto", "flat", "node:2", "numa:2,node:2"],
     "layout": ["1x4", "2x2", "4x1"],  # hosts x ranks
     "domain": ["cpu", "nic"],
-    "progress": ["auto", "always", "never"],
+    "progress": ["auto", "on", "off"],
 }
 
 

@@ -71,17 +71,21 @@ void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) 
     });
 }
 
-void Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
-    if (peer.unflushed())
+bool Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
+    const bool needed = peer.unflushed();
+    if (needed)
         flush_until(waiter, {{&peer, peer.posted_.load(), peer.told_.load()}});
+    return needed;
 }
 
-void Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
-    if (peer.data_unflushed())
+bool Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
+    const bool needed = peer.data_unflushed();
+    if (needed)
         flush_until(waiter, {{&peer, peer.data_.load(), 0}});
+    return needed;
 }
 
-void Worker::flush_all(const fabric::Waiter& waiter) {
+bool Worker::flush_all(const fabric::Waiter& waiter) {
     std::vector<Goal> goals;
     {
         // A peer leaves the list only when it is clean: another thread's flush may be under way.
@@ -93,8 +97,10 @@ void Worker::flush_all(const fabric::Waiter& waiter) {
             return !peer->listed_;
         });
     }
-    if (!goals.empty())
+    const bool needed = !goals.empty();
+    if (needed)
         flush_until(waiter, std::move(goals));
+    return needed;
 }
 
 void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {

@@ -195,12 +195,13 @@ class Worker {
     void get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress address,
              const RemoteKey& key, Completion* completion = nullptr);
 
+    // These return whether there was anything to wait for.
     /// Every put, get and posted word of this process to the peer is complete at both sides.
-    void flush(const fabric::Waiter& waiter, Peer& peer);
+    bool flush(const fabric::Waiter& waiter, Peer& peer);
     /// Every put and get is; posted words may not be yet.
-    void flush_data(const fabric::Waiter& waiter, Peer& peer);
+    bool flush_data(const fabric::Waiter& waiter, Peer& peer);
     /// Everything to all peers, side by side.
-    void flush_all(const fabric::Waiter& waiter);
+    bool flush_all(const fabric::Waiter& waiter);
     /// Complete at this side.
     void flush_local(const fabric::Waiter& waiter, Peer& peer);
     void flush_local_all(const fabric::Waiter& waiter);

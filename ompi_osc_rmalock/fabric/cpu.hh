@@ -59,16 +59,19 @@ class CpuFabric {
     void flush(Rank) { full_fence(); }
     void flush_all() { full_fence(); }
 
+    /// What a wait for the word would see first.
+    Value look(Word w) { return at(w).load(std::memory_order_acquire); }
+
     template <Predicate P>
     Value await(Word w, P pred) {
         Value seen = 0;
-        waiter_.until([&] { return pred(seen = at(w).load(std::memory_order_acquire)); });
+        waiter_.until([&] { return pred(seen = look(w)); });
         return seen;
     }
     template <Predicate P>
     std::optional<Value> await_for(Word w, P pred, unsigned patience) {
         Value seen = 0;
-        const auto poll = [&] { return pred(seen = at(w).load(std::memory_order_acquire)); };
+        const auto poll = [&] { return pred(seen = look(w)); };
         return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
     }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }

@@ -13,6 +13,7 @@
 
 #include "fabric/cpu.hh"
 #include "fabric/remote.hh"
+#include "fabric/tally.hh"
 
 namespace rmalock::fabric {
 
@@ -28,11 +29,12 @@ struct Placement {
 class HybridFabric {
   public:
     /// `remote` may be null if all ranks are on this node and `domain` is cpu; it outlives the
-    /// fabric.
+    /// fabric. `threads`: several of this process may use the fabric at a time.
     HybridFabric(WordSpace node, const Placement& placement, Waiter waiter, Domain domain,
-                 RemoteWords* remote)
+                 RemoteWords* remote, bool threads)
         : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain),
-          all_near_(placement.parts == nullptr && domain == Domain::cpu), remote_(remote) {}
+          all_near_(placement.parts == nullptr && domain == Domain::cpu), remote_(remote),
+          threads_(threads) {}
 
     Rank self() const { return placement_.self; }
     Rank size() const { return placement_.size; }
@@ -44,19 +46,23 @@ class HybridFabric {
 
     // The first line of each is all there is to a window of one node. It is inlined into the locks,
     // whose uncontended paths are little more than one of these.
-    [[gnu::always_inline]] Value get(Word w) { return all_near_ ? cpu_.get(w) : get_any(w); }
+    [[gnu::always_inline]] Value get(Word w) { return all_near_ ? near().get(w) : get_any(w); }
     [[gnu::always_inline]] Value fetch_add(Word w, Value v) {
-        return all_near_ ? cpu_.fetch_add(w, v) : fetch_add_any(w, v);
+        return all_near_ ? near().fetch_add(w, v) : fetch_add_any(w, v);
     }
     [[gnu::always_inline]] Value swap(Word w, Value v) {
-        return all_near_ ? cpu_.swap(w, v) : swap_any(w, v);
+        return all_near_ ? near().swap(w, v) : swap_any(w, v);
     }
     [[gnu::always_inline]] Value compare_swap(Word w, Value expected, Value desired) {
-        return all_near_ ? cpu_.compare_swap(w, expected, desired)
+        return all_near_ ? near().compare_swap(w, expected, desired)
                          : compare_swap_any(w, expected, desired);
     }
-    [[gnu::always_inline]] void put(Word w, Value v) { all_near_ ? cpu_.put(w, v) : put_any(w, v); }
-    [[gnu::always_inline]] void add(Word w, Value v) { all_near_ ? cpu_.add(w, v) : add_any(w, v); }
+    [[gnu::always_inline]] void put(Word w, Value v) {
+        all_near_ ? near().put(w, v) : put_any(w, v);
+    }
+    [[gnu::always_inline]] void add(Word w, Value v) {
+        all_near_ ? near().add(w, v) : add_any(w, v);
+    }
 
     void flush(Rank rank) {
         if (!same_node(rank) || domain_ == Domain::nic)
@@ -71,19 +77,41 @@ class HybridFabric {
 
     template <Predicate P>
     Value await(Word w, P pred) {
-        if (same_node(w.rank))
-            return cpu_.await(part(w), pred);
-        return *await_far(w, pred, 0);
+        if (!same_node(w.rank))
+            return *await_far(w, pred, 0);
+        const Value seen = near().look(part(w));
+        return pred(seen) ? seen : await_near(part(w), pred);
     }
     template <Predicate P>
     std::optional<Value> await_for(Word w, P pred, unsigned patience) {
-        return same_node(w.rank) ? cpu_.await_for(part(w), pred, patience)
-                                 : await_far(w, pred, patience);
+        if (!same_node(w.rank))
+            return await_far(w, pred, patience);
+        if (const Value seen = near().look(part(w)); pred(seen))
+            return seen;
+        const Waiting waiting(threads_);
+        return cpu_.await_for(part(w), pred, patience);
     }
-    void backoff(unsigned attempt) { cpu_.backoff(attempt); }
+    void backoff(unsigned attempt) {
+        const Waiting waiting(threads_);
+        cpu_.backoff(attempt);
+    }
     void wake(Rank) {} // nobody parks: waits poll, run progress and yield
 
+    // Beside the verbs: see fabric/tally.hh.
+    const Tally& tally() const { return tally_; }
+    /// What the calling thread has waited, in all windows.
+    Waits& waits() const { return Waits::mine(threads_); }
+    void handed_over(Rank other) {
+        (same_node(other) ? tally_.near_handovers : tally_.far_handovers).add(threads_);
+    }
+    void mode_changed() { tally_.mode_changes.add(threads_); }
+
   private:
+    /// For one verb.
+    [[gnu::always_inline]] CpuFabric& near() {
+        tally_.near_verbs.add(threads_);
+        return cpu_;
+    }
     bool by_cpu(Word w) const { return domain_ == Domain::cpu && same_node(w.rank); }
     Word part(Word w) const {
         return placement_.parts == nullptr ? w : Word{placement_.parts[w.rank], w.slot};
@@ -91,40 +119,49 @@ class HybridFabric {
 
     // The same for windows of several nodes, or with atomics by network adapters.
     [[gnu::noinline]] Value get_any(Word w) {
-        return same_node(w.rank) ? cpu_.get(part(w)) : remote_->get(w);
+        return same_node(w.rank) ? near().get(part(w)) : remote_->get(w);
     }
     [[gnu::noinline]] Value fetch_add_any(Word w, Value v) {
-        return by_cpu(w) ? cpu_.fetch_add(part(w), v) : remote_->fetch_add(w, v);
+        return by_cpu(w) ? near().fetch_add(part(w), v) : remote_->fetch_add(w, v);
     }
     [[gnu::noinline]] Value swap_any(Word w, Value v) {
-        return by_cpu(w) ? cpu_.swap(part(w), v) : remote_->swap(w, v);
+        return by_cpu(w) ? near().swap(part(w), v) : remote_->swap(w, v);
     }
     [[gnu::noinline]] Value compare_swap_any(Word w, Value expected, Value desired) {
-        return by_cpu(w) ? cpu_.compare_swap(part(w), expected, desired)
+        return by_cpu(w) ? near().compare_swap(part(w), expected, desired)
                          : remote_->compare_swap(w, expected, desired);
     }
     [[gnu::noinline]] void put_any(Word w, Value v) {
-        same_node(w.rank) ? cpu_.put(part(w), v) : remote_->put(w, v);
+        same_node(w.rank) ? near().put(part(w), v) : remote_->put(w, v);
     }
     [[gnu::noinline]] void add_any(Word w, Value v) {
         if (by_cpu(w))
-            cpu_.add(part(w), v);
+            near().add(part(w), v);
         else if (w.rank == self())
             remote_->fetch_add(w, v); // the network does not order it before our next one
         else
             remote_->add(w, v);
     }
 
+    /// Not inline, as a first look is mostly enough.
+    template <Predicate P>
+    [[gnu::noinline]] Value await_near(Word w, P pred) {
+        const Waiting waiting(threads_);
+        return cpu_.await(w, pred);
+    }
+
     /// Each poll is a round trip, which passes most of the time.
     template <Predicate P>
     std::optional<Value> await_far(Word w, P pred, unsigned patience) {
-        for (unsigned attempt = 0;; ++attempt) {
+        if (const Value seen = remote_->get(w); pred(seen))
+            return seen;
+        const Waiting waiting(threads_);
+        for (unsigned attempt = 0; patience == 0 || attempt + 1 < patience; ++attempt) {
+            cpu_.backoff(attempt);
             if (const Value seen = remote_->get(w); pred(seen))
                 return seen;
-            if (patience != 0 && attempt + 1 >= patience)
-                return std::nullopt;
-            backoff(attempt);
         }
+        return std::nullopt;
     }
 
     CpuFabric cpu_;
@@ -132,6 +169,8 @@ class HybridFabric {
     Domain domain_;
     bool all_near_; ///< one node, CPUs do the atomics: the shortest path
     RemoteWords* remote_;
+    const bool threads_;
+    Tally tally_;
 };
 
 static_assert(Fabric<HybridFabric>);

@@ -42,6 +42,8 @@ struct Waiter {
     /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used
     /// where `yield` is set, instead of giving the core away only to ask for it again.
     void (*park)() = nullptr;
+    /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
+    void (*watch)() = nullptr;
 
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
     /// Returns whether it was true.
@@ -95,6 +97,8 @@ struct Waiter {
     void pass_time(unsigned polls) const {
         if (progress != nullptr)
             progress();
+        if (watch != nullptr)
+            watch();
         if (park != nullptr && yield)
             polls >= kPollsBeforeParking ? park() : cpu_relax();
         else if (yield || polls >= kPatientPolls)

@@ -168,6 +168,8 @@ class AllGate {
         Value seen = fabric_.get(gate_);
         while (mode(seen) == kUngated) {
             const Value before = fabric_.compare_swap(gate_, seen, seen + kOneMode);
+            if (before == seen)
+                fabric::mode_changed(fabric_);
             seen = before == seen ? seen + kOneMode : before;
         }
         for (const Rank first : nodes_)

@@ -55,8 +55,10 @@ class DMcs {
         if (succ == 0)
             succ = queue_.leave({target, home_}, node);
         pool_.give(node);
-        if (succ != 0)
+        if (succ != 0) {
             queue_.tell(succ, kGranted);
+            fabric::handed_over(fabric_, node_of(succ).rank);
+        }
     }
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }

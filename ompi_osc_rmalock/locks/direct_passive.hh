@@ -56,14 +56,9 @@ class DirectPassive {
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
-        for (unsigned attempt = 0;; ++attempt) {
-            if (fabric_.compare_swap(word, 0, mine()) == 0)
-                return {};
-            fabric_.await(word, fabric::equals(0));
-            // Everybody who waited sees the same 0; only one of them can have it.
-            if (attempt != 0)
-                fabric_.backoff(attempt);
-        }
+        if (const Value before = fabric_.compare_swap(word, 0, mine()); before != 0)
+            wait_for_turn(word, owner(before));
+        return {};
     }
 
     /// Where nobody may wait (the handler of a message): false if the lock is not free.
@@ -75,8 +70,11 @@ class DirectPassive {
 
     Hold acquire_shared(Rank target) {
         const Word word{target, home_};
-        if (owner(fabric_.fetch_add(word, 1)) != 0)
+        const Value before = fabric_.fetch_add(word, 1);
+        if (owner(before) != 0) {
             fabric_.await(word, [](Value v) { return owner(v) == 0; });
+            taken_over(owner(before));
+        }
         return {};
     }
 
@@ -93,6 +91,25 @@ class DirectPassive {
 
     static Value owner(Value word) { return word >> kOwnerShift; }
     Value mine() const { return (static_cast<Value>(fabric_.self()) + 1) << kOwnerShift; }
+
+    /// `from`: the owner that was seen last.
+    [[gnu::noinline]] void wait_for_turn(Word word, Value from) {
+        for (unsigned attempt = 0;; ++attempt) {
+            fabric_.await(word, fabric::equals(0));
+            // Everybody who waited sees the same 0; only one of them can have it.
+            if (attempt != 0)
+                fabric_.backoff(attempt);
+            const Value before = fabric_.compare_swap(word, 0, mine());
+            if (before == 0)
+                return taken_over(from);
+            from = owner(before);
+        }
+    }
+
+    void taken_over(Value owner) {
+        if (owner != 0)
+            fabric::handed_over(fabric_, static_cast<Rank>(owner) - 1);
+    }
 
     F& fabric_;
     Slot home_;

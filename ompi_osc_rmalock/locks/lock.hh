@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "fabric/concept.hh"
+#include "fabric/tally.hh"
 
 namespace rmalock::locks {
 
@@ -20,8 +21,9 @@ struct Hold {
 };
 
 /// A reader-writer lock per target. Any number of targets may be held and awaited at once; one
-/// process acquires one target at most once at a time. A release makes visible what the holder completed
-/// before; it waits for nobody's critical section, at most for a successor to show itself.
+/// process acquires one target at most once at a time. A release makes visible what the holder
+/// completed before; it waits for nobody's critical section, at most for a successor to show
+/// itself.
 template <class L>
 concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
     { L::kName } -> std::convertible_to<const char*>;
@@ -32,13 +34,16 @@ concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
     { lock.release_exclusive(target, hold) } -> std::same_as<void>;
 };
 
-/// Whether shared holders of one target can be inside together. A lock that says kShared = false takes
-/// shared acquires for exclusive ones.
+/// Whether shared holders of one target can be inside together. A lock that says kShared = false
+/// takes shared acquires for exclusive ones.
 template <class L>
-inline constexpr bool has_shared_mode = !requires { requires !L::kShared; };
+inline constexpr bool has_shared_mode = !requires {
+    requires !L::kShared;
+};
 
-/// acquire_shared for a process of which is known whether it holds a lock already, of this or another
-/// window; a lock that makes readers wait behind waiting writers has to know (locks/pfx.hh).
+/// acquire_shared for a process of which is known whether it holds a lock already, of this or
+/// another window; a lock that makes readers wait behind waiting writers has to know
+/// (locks/pfx.hh).
 template <ReaderWriterLock L>
 Hold acquire_shared(L& lock, Rank target, bool holding) {
     if constexpr (requires { lock.acquire_shared(target, holding); })

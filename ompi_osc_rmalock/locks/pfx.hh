@@ -169,7 +169,7 @@ class Pfx {
             pool_.give(node);
         }
         if (succ != 0 && mine.chain < limits_.t_w)
-            queue_.tell(succ, direct(mine.chain));
+            tell(succ, direct(mine.chain));
         else
             change_phase(target, mine.chain, succ);
     }
@@ -209,6 +209,8 @@ class Pfx {
     static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
+    /// Whether the next exclusive has the lock then, and not readers before it.
+    static constexpr bool is_handover(Value message) { return message <= kPhaseMessage; }
 
     /// What a holder knows: its node if it is in the queue, or 1 + what it knows about the baton if
     /// it had that; and how many exclusives there have been since the last change of phase, itself
@@ -251,8 +253,10 @@ class Pfx {
 
     void leave_drain(Rank target) {
         const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
-        if (count(o) == 1 && drainer(o) != 0)
+        if (count(o) == 1 && drainer(o) != 0) {
             fabric_.put(field(node_of(drainer(o)), kDrn), 1);
+            fabric::handed_over(fabric_, node_of(drainer(o)).rank);
+        }
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
@@ -281,6 +285,9 @@ class Pfx {
     // ---- exclusives that may be passed ----------------------------------------------------------
     Turn take_baton(Rank target) {
         const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
+        // Who gives it does not know to whom, but all are on one node.
+        if (got.passed == 0 && is_handover(got.message))
+            fabric::handed_over(fabric_, fabric_.self());
         if (!is_phase(got.message))
             return {got.passed + 1, got.message + 1};
         drain_alone(target, got.message & ~kPhaseMessage);
@@ -297,6 +304,12 @@ class Pfx {
         if (exclusives(s) != mine.chain)
             baton_.give(word(target, kHw), phase_message(readers(s)),
                         mine.node != 0 ? mine.node - 1 : 0);
+    }
+
+    void tell(Value succ, Value message) {
+        queue_.tell(succ, message);
+        if (is_handover(message))
+            fabric::handed_over(fabric_, node_of(succ).rank);
     }
 
     // ---- phases ---------------------------------------------------------------------------------
@@ -317,6 +330,8 @@ class Pfx {
         for (Value more = r; r != 0; more = 0) {
             // Late hints of an earlier drain are erased before anybody can send one of this.
             fabric_.put(drn, 0);
+            if (more != 0)
+                fabric::mode_changed(fabric_);
             if (count(fabric_.fetch_add(ro, me + more)) + static_cast<std::int64_t>(more) != 0)
                 fabric_.await(drn, fabric::equals(1));
             if (count(fabric_.fetch_add(ro, Value{0} - me)) == 0)
@@ -333,15 +348,18 @@ class Pfx {
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ != 0) // else the first of the queue will find the message
-            queue_.tell(succ, message);
+            tell(succ, message);
     }
 
     /// Takes the registrations of the chain back and lets the readers in that wait. Returns S
     /// before.
     Value end_phase(Rank target, Value chain) {
         const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
-        if (readers(s) != 0)
-            readers_.wake_all(list(target, s));
+        if (readers(s) != 0) {
+            fabric::mode_changed(fabric_);
+            if (const Value first = readers_.wake_all(list(target, s)); first != 0)
+                fabric::handed_over(fabric_, node_of(first).rank);
+        }
         return s;
     }
 

@@ -42,10 +42,12 @@ class PushList {
         }
     }
 
-    void wake_all(Word head) {
+    /// Returns the name of the node that was woken first, 0 if there was none.
+    Value wake_all(Word head) {
         const Value last = fabric_.swap(head, 0);
         if (last != 0)
             wake(last);
+        return last;
     }
 
   private:

@@ -161,7 +161,7 @@ class QueueTree {
         Value succ = queue_.next(here);
         const Value in_a_row = chain(queue_.take_status(here));
         if (i > 1 && succ != 0 && in_a_row < limits_.t_l[i] && mine.total < limits_.t_w) {
-            queue_.tell(succ, pass(in_a_row + 1, mine.total + 1));
+            tell(succ, pass(in_a_row + 1, mine.total + 1));
         } else {
             Value message = kAcquireParent;
             if (i > 1)
@@ -171,12 +171,18 @@ class QueueTree {
             if (succ == 0)
                 succ = queue_.leave(tail(i, target), here);
             if (succ != 0)
-                queue_.tell(succ, message);
+                tell(succ, message);
         }
         // An element's node is used next by whom the level below admits; it has to be clean by
         // then.
         if (i < tree_.levels())
             fabric_.flush(here.rank);
+    }
+
+    void tell(Value succ, Value message) {
+        queue_.tell(succ, message);
+        if (message != kAcquireParent)
+            fabric::handed_over(fabric_, node_of(succ).rank);
     }
 
     F& fabric_;

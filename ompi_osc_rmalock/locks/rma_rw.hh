@@ -203,6 +203,7 @@ class RmaRw {
         Open open; // not cleared: it is large
         for (std::size_t g = 0; g < counters_.elements(); ++g)
             open[g] = all_departed(fabric_.fetch_add(counter(g, target), kWrite));
+        fabric::mode_changed(fabric_);
         while (!close_all(target, open))
             for (std::size_t g = 0; g < counters_.elements(); ++g)
                 fabric_.await(depart(counter(g, target)), fabric::equals(open[g]));
@@ -238,6 +239,7 @@ class RmaRw {
         // The next writer must not flag a counter before it is reset: its flag would be the one
         // that clears WRITE, and the reset would set it.
         fabric_.flush_all();
+        fabric::mode_changed(fabric_);
     }
 
     F& fabric_;

@@ -24,6 +24,10 @@ constexpr Value post_bit(Rank poster) {
 
 } // namespace
 
+std::unique_ptr<Watch::Await> Window::awaiting(Lock what) const {
+    return watch_ != nullptr ? std::make_unique<Watch::Await>(*watch_, what) : nullptr;
+}
+
 Status Window::fence(bool nosucceed) {
     {
         const Guard guard(*this);
@@ -33,6 +37,7 @@ Status Window::fence(bool nosucceed) {
     }
     complete_everywhere();
     renew_regions();
+    const auto await = awaiting({Mode::fence});
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
 }
 
@@ -52,6 +57,7 @@ Status Window::start(const int* group, int count, bool nocheck) {
     for (const Rank target : targets_) {
         const Word word = post_word(rank(), target);
         const Value bit = post_bit(target);
+        const auto await = awaiting({Mode::post, target});
         fabric_.await(word, [bit](Value posts) { return (posts & bit) != 0; });
         // Taken back at once: the target posts to this rank again only after this epoch's complete.
         fabric_.fetch_add(word, Value{0} - bit);
@@ -102,6 +108,7 @@ Status Window::wait() {
         origins = origins_;
     }
     const Word word{rank(), Slots::completions};
+    const auto await = awaiting({Mode::completes});
     fabric_.await(word, [origins](Value completions) { return completions >= origins; });
     fabric_.fetch_add(word, Value{0} - origins);
     const Guard guard(*this);

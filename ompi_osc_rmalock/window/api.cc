@@ -78,6 +78,10 @@ const char* rmalock_window_lock_name(const rmalock_window_t* window, const char*
     return window->window->choice().name;
 }
 
+void rmalock_window_counters(const rmalock_window_t* window, rmalock_counters_t* counters) {
+    *counters = window->window->counters();
+}
+
 Status rmalock_lock(rmalock_window_t* window, bool exclusive, int target, bool nocheck) {
     return guarded([&] { return window->window->lock(exclusive, target, nocheck); });
 }

@@ -8,6 +8,13 @@ namespace {
 
 rmalock_host_t the_host{};
 
+void say(int level, const char* format, va_list arguments) {
+    char text[2048];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    if (the_host.report != nullptr)
+        the_host.report(level, text);
+}
+
 } // namespace
 
 const rmalock_host_t& host() {
@@ -19,14 +26,19 @@ void set_host(const rmalock_host_t& host) {
 }
 
 void report(int level, const char* format, ...) {
-    if (level > the_host.verbosity || the_host.report == nullptr)
+    if (level > the_host.verbosity)
         return;
-    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
+    say(level, format, arguments);
     va_end(arguments);
-    the_host.report(level, text);
+}
+
+void tell(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(1, format, arguments);
+    va_end(arguments);
 }
 
 } // namespace rmalock::window

@@ -14,6 +14,9 @@ void set_host(const rmalock_host_t& host);
 /// Formats and reports a message, unless the verbosity leaves it out. Level 0: an error.
 __attribute__((format(printf, 2, 3))) void report(int level, const char* format, ...);
 
+/// The same for what somebody has asked to be told, whatever the verbosity; no error.
+__attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
+
 /// Whether this process holds a lock, of any of its windows, lock_all included: such a process must
 /// not be made to wait behind fairness (locks/all_gate.hh, R4).
 inline bool process_holds_any();

@@ -1,6 +1,6 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
 #include "window/host.hh"
-#include "window/window.hh"
+#include "window/observe.hh"
 
 namespace rmalock::window {
 
@@ -33,7 +33,7 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
     renew_regions();
     locks::Hold hold;
     if (!nocheck)
-        hold = lock_->acquire(target, exclusive, process_holds_any());
+        hold = acquire(target, exclusive);
     count_process_hold(+1);
     const Guard guard(*this);
     if (threads_) // others may have claimed places, and moved this one
@@ -60,7 +60,7 @@ Status Window::unlock(Rank target) {
     // in the memory model's sense as well, so the next holder sees them.
     complete_at(target);
     if (!mine.nocheck)
-        lock_->release(target, mine.exclusive, mine.hold);
+        release(target, mine.exclusive, mine.hold);
     count_process_hold(-1);
     return RMALOCK_OK;
 }
@@ -76,7 +76,7 @@ Status Window::lock_all(bool nocheck) {
     }
     renew_regions();
     if (!nocheck)
-        lock_->acquire_all(process_holds_any());
+        acquire_all();
     count_process_hold(+1);
     return RMALOCK_OK;
 }
@@ -90,7 +90,7 @@ Status Window::unlock_all() {
     }
     complete_everywhere();
     if (!all_nocheck_)
-        lock_->release_all();
+        release_all();
     count_process_hold(-1);
     return RMALOCK_OK;
 }

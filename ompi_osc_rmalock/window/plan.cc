@@ -1,5 +1,6 @@
 #include "window/plan.hh"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,14 @@ namespace {
 
 std::size_t whole_lines(std::size_t bytes) {
     return (bytes + fabric::kCacheLine - 1) / fabric::kCacheLine * fabric::kCacheLine;
+}
+
+/// For a window, by its rank 0.
+std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    while (getrandom(&number, sizeof number, 0) != sizeof number)
+        continue; // interrupted
+    return number;
 }
 
 } // namespace
@@ -32,7 +41,10 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
     mine.disp_unit = spec.disp_unit;
     mine.pid = getpid();
     mine.node = spec.comm.node;
-    mine.job = spec.job;
+    mine.watchdog = spec.params.watchdog;
+    mine.process = spec.process;
+    mine.number = spec.comm.rank == 0 ? random_number() : 0;
+    mine.summary = spec.params.summary;
     mine.noncontiguous = spec.noncontiguous;
     mine.site = locks::site(asked, spec.oversubscribed);
     mine.site.place.node = spec.comm.node;
@@ -52,6 +64,10 @@ locks::Design design_of(const locks::Asked& asked, const std::vector<Share>& sha
 
 Plan::Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares)
     : rank_(spec.comm.rank), shares_(std::move(shares)), design_(design_of(asked, shares_)) {
+    for (const Share& share : shares_) {
+        watched_ |= share.watchdog != 0;
+        summary_ |= share.summary;
+    }
     dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
     mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
     find_members();
@@ -103,7 +119,8 @@ void Plan::lay_out(bool packed) {
     reach_stride_ = networked_ ? sizeof(Reach) + (2 * (key_bytes + kSlack) + 7) / 8 * 8 : 0;
     state_ = reaches_ + whole_lines(ranks * reach_stride_);
     regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), design_.slots));
-    stride_ = regions_ + (dynamic_ ? kRegionBytes : 0);
+    records_ = regions_ + (dynamic_ ? kRegionBytes : 0);
+    stride_ = records_ + (watched_ ? sizeof(Record) : 0);
     memory_ = whole_pages(state_ + members_.size() * stride_);
     std::size_t at = memory_;
     for (const Rank r : members_) {

@@ -11,6 +11,7 @@
 #include "locks/registry.hh"
 #include "rmalock_api.h"
 #include "window/memory.hh"
+#include "window/record.hh"
 #include "window/segment.hh"
 
 namespace rmalock::window {
@@ -23,14 +24,16 @@ struct Share {
     std::uint64_t address, size;
     std::int32_t disp_unit, pid;
     std::int32_t node;      ///< the lowest rank of the process's node
+    std::int32_t watchdog;  ///< the parameter
+    std::uint64_t process;  ///< rmalock_spec_t.process
+    std::uint64_t number;   ///< of the window, at its rank 0
     SegmentFile::Name file; ///< of the process that is the lowest of its node
     // Across the network.
     std::uint64_t peer;      ///< the process's name there
-    std::uint64_t job;       ///< of the process
     std::uint32_t seat;      ///< the window's number in this process
     std::uint32_t key_bytes; ///< what a key takes
     AtomicsBy atomics;       ///< on words of other nodes, as far as the process knows or was told
-    bool noncontiguous;
+    bool noncontiguous, summary;
     locks::Site site;
 };
 
@@ -46,7 +49,8 @@ struct Reach {
 /// The order in a segment:
 ///   parts (a line per rank) | places, reaches (windows on the network) | state of the node's ranks
 ///   | memory of the node's first rank | of its second | …
-/// State: the words of fabric/layout.hh, and for DYNAMIC windows the table of regions.
+/// State: the words of fabric/layout.hh, for DYNAMIC windows the table of regions, and for the
+/// watchdog the record of locks.
 class Plan {
   public:
     static locks::Asked asked(const rmalock_params_t& params);
@@ -94,6 +98,15 @@ class Plan {
     Regions regions(std::byte* base) const {
         return {rank_, base + state_, stride_, regions_, placement(base).parts};
     }
+    /// Where processes publish their locks, if any of them wants to be told about deadlocks.
+    bool watched() const { return watched_; }
+    Records records(std::byte* base) const {
+        return {base + state_, stride_, records_, placement(base).parts};
+    }
+    /// The window's number, which no other window has.
+    std::uint64_t number() const { return share(0).number; }
+    /// Whether the processes want a line at the end.
+    bool summary() const { return summary_; }
     Reach* reach(std::byte* base, Rank r) const {
         return reinterpret_cast<Reach*>(base + reaches_ +
                                         static_cast<std::size_t>(r) * reach_stride_);
@@ -119,9 +132,10 @@ class Plan {
     std::size_t my_place_ = 0;
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
-    bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false;
+    bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false,
+         watched_ = false, summary_ = false;
     std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
-                memory_ = 0, bytes_ = 0;
+                records_ = 0, memory_ = 0, bytes_ = 0;
 };
 
 } // namespace rmalock::window

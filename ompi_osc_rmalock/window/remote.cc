@@ -36,9 +36,9 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     waiter_ = waiter;
     waiter_.park =
         Network::park; // here answers of the network are waited for, never words of the node
-    const std::uint64_t mine = plan.share(plan.rank()).job;
+    const auto job = [&plan](Rank r) { return plan.share(r).process >> 32; };
     for (Rank r = 0; r < plan.size(); ++r)
-        if (plan.share(r).job != mine)
+        if (job(r) != job(plan.rank()))
             strangers_.push_back(worker().find(plan.share(r).peer));
     one_job_ = strangers_.empty(); // on every rank alike
     worker().hold(strangers_);
@@ -189,6 +189,8 @@ auto or_end_the_job(Verb verb) {
 
 std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
                             std::uint64_t desired) {
+    count_verb();
+    count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         return worker().fetch(waiter_, *target.peer, what, address(target, word.slot), target.state,
@@ -197,6 +199,8 @@ std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
 }
 
 Value Remote::get(Word word) {
+    count_verb();
+    count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         return worker().read_word(waiter_, *target.peer, address(target, word.slot), target.state);
@@ -213,6 +217,7 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
 }
 
 void Remote::put(Word word, Value value) {
+    count_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
@@ -223,6 +228,7 @@ void Remote::put(Word word, Value value) {
     });
 }
 void Remote::add(Word word, Value operand) {
+    count_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
@@ -233,10 +239,10 @@ void Remote::add(Word word, Value operand) {
 }
 
 void Remote::flush(Rank rank) {
-    or_end_the_job([&] { worker().flush(waiter_, peer(rank)); });
+    or_end_the_job([&] { count_round_trip(worker().flush(waiter_, peer(rank))); });
 }
 void Remote::flush_all() {
-    or_end_the_job([&] { worker().flush_all(waiter_); });
+    or_end_the_job([&] { count_round_trip(worker().flush_all(waiter_)); });
 }
 
 // ---- data
@@ -276,21 +282,24 @@ void Remote::flush_local_all() {
 void Remote::complete(Rank target) {
     Reachable& there = reachable(target);
     const bool asked = there.outbox.ask(worker(), *there.peer);
-    worker().flush_data(waiter_, *there.peer); // not for the last release's posted word
+    // Not for the last release's posted word.
+    count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
     if (asked)
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
 }
 
 void Remote::complete_all() {
     const std::vector<Reachable*> asked = recipients();
+    bool any = false;
     for (Reachable* there : asked)
-        there->outbox.ask(worker(), *there->peer);
-    worker().flush_all(waiter_);
+        any |= there->outbox.ask(worker(), *there->peer);
+    count_round_trip(worker().flush_all(waiter_) || any);
     for (Reachable* there : asked)
         worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
 }
 
 void Remote::wait_for(const ucx::Completion& completion) {
+    count_round_trip(!completion.done());
     worker().wait_for(waiter_, [&] { return completion.done(); });
 }
 
@@ -317,6 +326,39 @@ ucx::RemoteKey Remote::unpack(Rank target, std::span<const std::byte> key) {
 void Remote::read_state(Rank target, std::size_t offset, void* into, std::size_t bytes) {
     Reachable& there = reachable(target);
     read(target, there.state_address + offset, there.state, into, bytes);
+}
+
+std::vector<std::vector<std::byte>> Remote::read_states(const std::vector<Rank>& ranks,
+                                                        std::size_t offset, std::size_t bytes,
+                                                        std::chrono::milliseconds patience) {
+    struct Answer {
+        std::vector<std::byte> data;
+        ucx::Completion completion;
+    };
+    std::vector<std::unique_ptr<Answer>> answers;
+    for (const Rank rank : ranks) {
+        Answer& answer = *answers.emplace_back(std::make_unique<Answer>());
+        answer.data.resize(bytes);
+        Reachable& there = reachable(rank);
+        worker().get(*there.peer, answer.data.data(), bytes, there.state_address + offset,
+                     there.state, &answer.completion);
+    }
+    const auto end = std::chrono::steady_clock::now() + patience;
+    worker().wait_for(waiter_, [&] {
+        return std::all_of(answers.begin(), answers.end(),
+                           [](const auto& answer) { return answer->completion.done(); }) ||
+               std::chrono::steady_clock::now() > end;
+    });
+    std::vector<std::vector<std::byte>> read;
+    for (auto& answer : answers) {
+        if (answer->completion.done())
+            read.push_back(std::move(answer->data));
+        else {
+            read.emplace_back();
+            (void)answer.release(); // for ever: the answer may come at any time
+        }
+    }
+    return read;
 }
 
 void Remote::read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,

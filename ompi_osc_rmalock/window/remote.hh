@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/remote.hh"
+#include "fabric/tally.hh"
 #include "ucx_glue/worker.hh"
 #include "window/messages.hh"
 #include "window/network.hh"
@@ -75,6 +76,10 @@ class Remote final : public fabric::RemoteWords {
     void send(Rank target, MessageHeader header, std::span<const std::byte> data, std::byte* result,
               std::size_t result_bytes, ucx::Completion* completion);
 
+    /// Operations on words, and answers that a call has waited for.
+    fabric::Value verbs() const { return verbs_.value(); }
+    fabric::Value round_trips() const { return round_trips_.value(); }
+
     ucx::Worker& worker() { return network_.worker(); }
     Network::Seat& my_seat() { return seat_; }
 
@@ -85,6 +90,10 @@ class Remote final : public fabric::RemoteWords {
     ucx::RemoteKey unpack(Rank target, std::span<const std::byte> key);
     /// Reads `bytes` at `offset` of the target's state; waits for them.
     void read_state(Rank target, std::size_t offset, void* into, std::size_t bytes);
+    /// The same of several ranks, side by side. Of those that do not answer in time: nothing.
+    std::vector<std::vector<std::byte>> read_states(const std::vector<Rank>& ranks,
+                                                    std::size_t offset, std::size_t bytes,
+                                                    std::chrono::milliseconds patience);
     void read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
               std::size_t bytes);
 
@@ -119,10 +128,18 @@ class Remote final : public fabric::RemoteWords {
     /// Those that a message was sent to.
     std::vector<Reachable*> recipients();
 
+    // Also the network's thread comes here (Window::apply).
+    void count_verb() { verbs_.add(true); }
+    void count_round_trip(bool was = true) {
+        if (was)
+            round_trips_.add(true);
+    }
+
     Network& network_;
     Network::Seat seat_;
     fabric::Waiter waiter_;
     const bool threads_;
+    fabric::Count verbs_, round_trips_;
     bool by_cpu_ = true;
     std::byte* state_base_ = nullptr;
     void* memory_base_ = nullptr;

@@ -18,7 +18,8 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     return {.progress = host().progress,
             .spins = static_cast<unsigned>(spec.params.spin),
             .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
-            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr};
+            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
+            .watch = plan.watched() ? Watch::look : nullptr};
 }
 
 /// The first error any process had, in rank order; 0 if none had one.
@@ -45,12 +46,29 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       remote_(std::move(remote)),
       fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
-              plan.domain(), remote_.get()),
+              plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
       choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
-      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate) {
+      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
+      summary_(plan.summary()) {
     plan.write_parts(segment_.base());
+    watch_ = watch(spec, plan); // publishes where the parts say
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
         regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
+}
+
+std::unique_ptr<Watch> Window::watch(const rmalock_spec_t& spec, const Plan& plan) const {
+    if (!plan.watched())
+        return nullptr;
+    return std::make_unique<Watch>(Watch::Origin{
+        .window = plan.number(),
+        .process = spec.process,
+        .rank = rank(),
+        .size = comm_.size,
+        .patience = std::chrono::seconds(spec.params.watchdog),
+        .records = plan.records(segment_.base()),
+        .remote = remote_.get(),
+        .name = [this] { return std::string(name()); },
+    });
 }
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
@@ -145,14 +163,43 @@ Status Window::free() {
         return fail(RMALOCK_ERR_SYNC, "MPI_Win_free", -1, "an exposure epoch is open");
     if (const Status status = advance(Event::free, "MPI_Win_free"); status != RMALOCK_OK)
         return status;
+    if (watch_ != nullptr)
+        watch_->retire();
     // No process unmaps while another one may still be in an operation on its memory.
     complete_everywhere();
-    if (comm_.barrier(comm_.handle) != 0)
-        return RMALOCK_ERR_COMM;
+    if (const Status status = summary_ ? sum_up() : agree_to_end(); status != RMALOCK_OK)
+        return status;
     // Nor ends, and takes its connections down, while another one still closes them.
-    if (remote_ != nullptr && remote_->part_from_strangers() && comm_.barrier(comm_.handle) != 0)
+    return remote_ != nullptr && remote_->part_from_strangers() ? agree_to_end() : RMALOCK_OK;
+}
+
+Status Window::agree_to_end() const {
+    return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+}
+
+Status Window::sum_up() const {
+    const rmalock_counters_t mine = counters();
+    std::vector<rmalock_counters_t> all(static_cast<std::size_t>(comm_.size));
+    // Nobody has the others' numbers before all have come here: as good as a barrier.
+    if (comm_.allgather(comm_.handle, &mine, all.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
+    if (rank() == 0)
+        tell("window '%s', %d ranks, lock %s: %s", name(), comm_.size, choice_.name,
+             describe(total(all)).c_str());
     return RMALOCK_OK;
+}
+
+rmalock_counters_t Window::counters() const {
+    rmalock_counters_t all{};
+    acquisitions_.report(all);
+    const fabric::Tally& tally = fabric_.tally();
+    *all.handovers_on_node = tally.near_handovers.value();
+    *all.handovers_off_node = tally.far_handovers.value();
+    *all.mode_changes = tally.mode_changes.value();
+    *all.verbs_on_node = tally.near_verbs.value();
+    *all.verbs_off_node = remote_ != nullptr ? remote_->verbs() : 0;
+    *all.round_trips = remote_ != nullptr ? remote_->round_trips() : 0;
+    return all;
 }
 
 void* Window::base() const {

@@ -14,6 +14,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/registry.hh"
 #include "rmalock_api.h"
+#include "window/counts.hh"
 #include "window/epoch.hh"
 #include "window/held.hh"
 #include "window/memory.hh"
@@ -22,6 +23,7 @@
 #include "window/regions.hh"
 #include "window/remote.hh"
 #include "window/segment.hh"
+#include "window/watch.hh"
 
 namespace rmalock::window {
 
@@ -41,6 +43,7 @@ class Window {
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
     void wait_for(const ucx::Completion& completion);
+    rmalock_counters_t counters() const;
 
     Status lock(bool exclusive, Rank target, bool nocheck);
     Status unlock(Rank target);
@@ -124,6 +127,12 @@ class Window {
     static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
+    std::unique_ptr<Watch> watch(const rmalock_spec_t& spec, const Plan& plan) const;
+    /// For the watchdog, for a scope: this process waits for what is no lock.
+    std::unique_ptr<Watch::Await> awaiting(Lock what) const;
+    /// Collective: says what the window was used for.
+    Status sum_up() const;
+    Status agree_to_end() const;
 
     /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
@@ -201,6 +210,14 @@ class Window {
     /// Debug parameter check_nocheck: reports when what the program promised to be free is not.
     /// Returns whether the lock need not be taken.
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
+    // The window's lock, observed (observe.hh).
+    template <class Acquire>
+    void observe(Lock lock, Acquire acquire);
+    locks::Hold acquire(Rank target, bool exclusive);
+    void acquire_all();
+    void release(Rank target, bool exclusive, locks::Hold hold);
+    void release_all();
+
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
 
@@ -218,6 +235,9 @@ class Window {
     const locks::Choice choice_;
     const std::unique_ptr<locks::WindowLock> lock_;
     AccumulateLock accumulate_lock_;
+    Acquisitions acquisitions_;
+    const bool summary_;           ///< a line at the end is wanted
+    std::unique_ptr<Watch> watch_; ///< null: no watchdog
 
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard

@@ -150,6 +150,27 @@ def readme_has_the_parameters(tree):
         yield "README.md:1: the parameter table differs from params.def; tidy.py --parameters prints it"
 
 
+def counters(tree):
+    """(name, values, help) of every row of counters.def."""
+    text = tree.files.get("ompi_osc_rmalock/counters.def", "")
+    text = re.sub(r'"\s*\n\s*"', "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+    return re.findall(r'RMALOCK_COUNTER\((\w+), (\d+),\s*"(.*?)"\)', text)
+
+
+def counter_table(tree):
+    lines = ["| performance variable | values | meaning |", "|---|---|---|"]
+    lines += [f"| `osc_rmalock_{name}` | {values} | {meaning} |" for name, values, meaning in counters(tree)]
+    return "\n".join(lines)
+
+
+def readme_has_the_counters(tree):
+    declared = len(re.findall(r"^RMALOCK_COUNTER", tree.files.get("ompi_osc_rmalock/counters.def", ""), re.M))
+    if len(counters(tree)) != declared:
+        yield f"ompi_osc_rmalock/counters.def:1: {declared} rows, of which tidy understands {len(counters(tree))}"
+    if counter_table(tree) not in tree.files.get("README.md", ""):
+        yield "README.md:1: the table of counters differs from counters.def; tidy.py --counters prints it"
+
+
 def nothing_is_dead(tree):
     """Every file is named by a makefile (and so is built, run or distributed)."""
     makefiles = "\n".join(text for name, text in tree.files.items()
@@ -176,7 +197,7 @@ def text_is_clean(tree):
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
          algorithms_only_wait_by_verbs, functions_fit_a_screen, readme_has_the_parameters,
-         nothing_is_dead, text_is_clean]
+         readme_has_the_counters, nothing_is_dead, text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
@@ -187,6 +208,7 @@ OFFENDERS = {
     functions_fit_a_screen: {"ompi_osc_rmalock/window/a.cc": "void f(int a) {\n" + BODY + "}\n"},
     readme_has_the_parameters: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
+    readme_has_the_counters: {"ompi_osc_rmalock/counters.def": 'RMALOCK_COUNTER(n, 1, "Help")\n'},
     nothing_is_dead: {"contrib/forgotten": ""},
     text_is_clean: {"a.md": "tail \n"},
 }
@@ -203,6 +225,9 @@ def main():
     tree = Tree.of_checkout()
     if "--parameters" in sys.argv:
         print(parameter_table(tree))
+        return 0
+    if "--counters" in sys.argv:
+        print(counter_table(tree))
         return 0
     good = selftest()
     if "--selftest" in sys.argv:

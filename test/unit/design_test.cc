@@ -26,7 +26,7 @@ struct Party {
         for (Rank r = 0; r < ranks; ++r) {
             fabrics.push_back(std::make_unique<WindowFabric>(
                 world.space(), fabric::Placement{.self = r, .size = ranks, .parts = nullptr},
-                world.fabric(r).waiter(), fabric::Domain::cpu, nullptr));
+                world.fabric(r).waiter(), fabric::Domain::cpu, nullptr, false));
             lock.push_back(make(made, *fabrics.back()));
         }
     }

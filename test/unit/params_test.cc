@@ -32,7 +32,9 @@ class Params : public testing::Test {
     char why[256] = "";
 };
 
-TEST_F(Params, DefaultsAreAllowed) { EXPECT_EQ(check(), RMALOCK_OK) << why; }
+TEST_F(Params, DefaultsAreAllowed) {
+    EXPECT_EQ(check(), RMALOCK_OK) << why;
+}
 
 TEST_F(Params, ANumberOutOfRangeIsNamedWithItsRange) {
     params.spin = -1;
@@ -80,11 +82,13 @@ TEST_F(Params, TextsWithAGrammarAreRead) {
     EXPECT_EQ(set("t_l", "4,8"), RMALOCK_OK) << why;
     EXPECT_EQ(set("topology", "numa:2,node,rack:2"), RMALOCK_OK) << why;
     EXPECT_EQ(set("t_l", "4,,8"), RMALOCK_ERR_ARG);
-    EXPECT_STREQ(why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 0 to 1000000, "
-                      "separated by commas");
+    EXPECT_STREQ(
+        why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 0 to 1000000, "
+             "separated by commas");
     EXPECT_EQ(set("topology", "node,cabinet"), RMALOCK_ERR_ARG);
-    EXPECT_STREQ(why, "parameter 'topology' cannot be 'node,cabinet': 'cabinet' is no level; there are l3, "
-                      "numa, node and rack, or auto or flat alone");
+    EXPECT_STREQ(
+        why, "parameter 'topology' cannot be 'node,cabinet': 'cabinet' is no level; there are l3, "
+             "numa, node and rack, or auto or flat alone");
     EXPECT_STREQ(params.t_l, "4,8");
     EXPECT_STREQ(params.topology, "numa:2,node,rack:2");
 }
@@ -107,7 +111,7 @@ TEST_F(Params, WindowKeysAreListed) {
     rmalock_params_each_window_key(
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
-    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock", "t_dc",
+    EXPECT_EQ(keys, (std::set<std::string>{"check_nocheck", "enable", "lock", "summary", "t_dc",
                                            "t_l", "t_r", "t_w", "topology"}));
 }
 

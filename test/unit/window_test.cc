@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fabric/waiter.hh"
@@ -102,6 +103,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.base = base;
     spec.size = size;
     spec.disp_unit = 1;
+    spec.process = static_cast<std::uint64_t>(member.rank);
     spec.comm = comm_of(member);
     spec.params.lock = "auto";
     spec.params.topology = "auto";
@@ -250,6 +252,83 @@ TEST(Processes, ADebugParameterChecksNocheck) {
     });
 }
 
+TEST(Processes, ThreadsLoseNoCount) {
+    in_processes(2, [](Member& member) {
+        constexpr int kTimes = 20000;
+        const rmalock_host_t host{nullptr, keep_report, 0, true};
+        rmalock_init(&host);
+        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+        spec.params.lock = "direct_passive";
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+            return false;
+        std::atomic<bool> good{true};
+        const auto loop = [&](int target) {
+            for (int i = 0; i < kTimes; ++i)
+                if (rmalock_lock(window, true, target, false) != RMALOCK_OK ||
+                    rmalock_unlock(window, target) != RMALOCK_OK)
+                    good = false;
+        };
+        if (member.rank == 0) {
+            std::thread other(loop, 1);
+            loop(0);
+            other.join();
+        }
+        rmalock_counters_t counted;
+        rmalock_window_counters(window, &counted);
+        const std::uint64_t locks = member.rank == 0 ? 2 * kTimes : 0;
+        if (*counted.exclusive_locks != locks || *counted.verbs_on_node != 4 * locks ||
+            *counted.exclusive_waits != 0)
+            good = false;
+        return rmalock_window_free(window) == RMALOCK_OK && good;
+    });
+}
+
+bool reported(const char* text) {
+    return std::any_of(reports.begin(), reports.end(), [text](const std::string& line) {
+        return line.find(text) != std::string::npos;
+    });
+}
+
+/// Rank 1 holds a lock until rank 0 has complained.
+bool complaint_about_who_holds(Member& member) {
+    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+    spec.params.watchdog = member.rank == 0 ? 1 : 0; // one who wants it is enough
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    bool good = true;
+    if (member.rank == 1) {
+        good &= rmalock_lock(window, false, 0, false) == RMALOCK_OK;
+        good &= rmalock_lock(window, true, 1, false) == RMALOCK_OK;
+        barrier(&member);
+        while (member.team->reported < 2) {
+            rmalock_network_progress();
+            sched_yield();
+        }
+        good &= rmalock_unlock(window, 1) == RMALOCK_OK;
+        good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+    } else {
+        the_team = member.team;
+        barrier(&member);
+        good &= rmalock_lock(window, true, 1, false) == RMALOCK_OK;
+        good &= rmalock_unlock(window, 1) == RMALOCK_OK;
+        good &= reported(" s for the exclusive lock of rank 1, window 'test'");
+        good &= reported("watchdog:   rank 1 has held it exclusively");
+        good &= reported(", and waits for nothing in rmalock") && !reported("deadlock");
+        for (const std::string& line : reports)
+            if (!good)
+                std::fprintf(stderr, "%s\n", line.c_str());
+    }
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Processes, WhoWaitsTooLongSaysWhoHolds) {
+    in_processes(2, complaint_about_who_holds);
+}
+
 TEST(Creation, AFolderThatIsNotThereIsNoMemory) {
     start_host();
     Team team;
@@ -265,23 +344,21 @@ TEST(Creation, AFolderThatIsNotThereIsNoMemory) {
 }
 
 TEST(Creation, NoFileIsLeftBehind) {
-    const auto count = [] {
-        long files = 0;
-        for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-            files += entry.path().filename().string().starts_with("rmalock.");
-        return files;
-    };
-    const long before = count();
+    // A folder of its own: others use the machine as well.
+    std::string folder = "/dev/shm/rmalock-test-XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
     in_processes(3, [&](Member& member) {
-        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+        spec.params.shm_dir = folder.c_str();
         rmalock_window_t* window = nullptr;
         void* base = nullptr;
         const bool made = rmalock_window_create(&spec, &window, &base) == RMALOCK_OK;
-        const bool gone = count() == before; // while the window is in use
+        const bool gone = std::filesystem::is_empty(folder); // while the window is in use
         barrier(&member);
-        return made && gone && rmalock_window_free(window) == RMALOCK_OK;
+        return made && rmalock_window_free(window) == RMALOCK_OK && gone;
     });
-    EXPECT_EQ(count(), before);
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    std::filesystem::remove(folder);
 }
 
 TEST(Creation, RanksThatAskForDifferentLocksGetRankZeros) {
@@ -385,6 +462,10 @@ TEST(Nodes, ExclusiveLocksProtectMemory) {
                      [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_ALLOCATE); });
         on_two_nodes(domain, [](Member& m) { return count_under_lock(m, RMALOCK_FLAVOR_CREATE); });
     }
+}
+
+TEST(Nodes, WhoWaitsTooLongAsksOtherNodesWhoHolds) {
+    on_nodes(2, 1, "cpu", complaint_about_who_holds);
 }
 
 /// All ranks add to the same doubles at rank 0: `skew` bytes from an aligned address.
