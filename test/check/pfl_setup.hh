@@ -16,7 +16,7 @@ struct PflMachine {
     static constexpr Slot kRecords = fabric::kWordsPerLine;
 };
 
-template <class Fault>
+template <class Fault, template <class> class Lock>
 struct PflLocal {
     using F = BrokenFabric<Fault>;
     struct Setup {
@@ -28,16 +28,16 @@ struct PflLocal {
     };
     F fabric;
     locks::Pool pool;
-    locks::Pfl<F> lock;
+    Lock<F> lock;
 
     PflLocal(CheckerFabric& real, const Setup& setup)
         : fabric(real), pool(real.self(), setup.pool(), setup.machine.locks_at_once),
           lock(fabric, 0, PflMachine::kRecords, pool, setup.nodes, setup.machine.limits) {}
 };
 
-template <class Fault = Sound>
+template <class Fault = Sound, template <class> class Lock = locks::Pfl>
 Program on_nodes(std::vector<Script> scripts, const PflMachine& machine) {
-    using Local = PflLocal<Fault>;
+    using Local = PflLocal<Fault, Lock>;
     Cast cast{std::move(scripts), machine.ranks_per_node};
     const typename Local::Setup setup{
         machine, topology::Level::blocks(cast.ranks(), machine.ranks_per_node)};
