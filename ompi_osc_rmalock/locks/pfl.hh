@@ -127,7 +127,8 @@ class Pfl {
     /// be made to wait behind writers that wait themselves.
     Hold acquire_shared(Rank target, bool holds_others = false) {
         const Word a = counter(my_node_, target);
-        const bool counted = members_.possible() && !fabric_.same_node(target) && !holds_others;
+        const bool counted =
+            members_.possible() && nodes_.element(target) != my_node_ && !holds_others;
         Value arrived = 0;
         if (counted) {
             arrived = members_.arrive(a);

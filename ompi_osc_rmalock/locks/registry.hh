@@ -41,6 +41,9 @@ Choice choose(std::string_view wanted, const WindowTraits& traits);
 /// Whether the lock that `wanted` names uses the machine's tree.
 bool climbs_a_tree(std::string_view wanted);
 
+/// Whether it keeps records for each of the machine's nodes, whatever the tree.
+bool knows_nodes(std::string_view wanted);
+
 /// What the lock of `design` needs, of which all but `slots` is set, for `ranks` processes.
 fabric::LockSlots slots_of(const Design& design, Rank ranks);
 

@@ -8,6 +8,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/fompi_rw.hh"
 #include "locks/fompi_spin.hh"
+#include "locks/pfl.hh"
 #include "locks/pfx.hh"
 #include "locks/rma_mcs.hh"
 #include "locks/rma_rw.hh"
@@ -16,7 +17,7 @@ namespace rmalock::test {
 namespace {
 
 using fabric::WindowSlots;
-using CountingFabric = Counting<fabric::CpuFabric>;
+using CountingFabric = Counting<NodesOfTwo>;
 using Lock = locks::DirectPassive<CountingFabric>;
 using Gate = locks::AllGate<CountingFabric, Lock>;
 
@@ -124,6 +125,77 @@ TEST_F(Cost, CountersAreOneAtomicForReadersAndTwoEachForAWriter) {
     EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1 + 2 * 2}));
     rma_rw.release_exclusive(kTarget, exclusive);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 2, .flushes = 1}));
+}
+
+/// Rank 0's pfl and, beside it, rank 3's, on the other node.
+class CostOverNodes : public Cost {
+  protected:
+    using Pfl = locks::Pfl<CountingFabric>;
+    static constexpr fabric::Rank kNear = 1, kFar = 2;
+    static constexpr fabric::Slot kRecords = WindowSlots::elements(4, kSlots);
+    topology::Level nodes = topology::Level::blocks(4, 2);
+    locks::PflLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
+    locks::Pool pool{kHere, WindowSlots::nodes(4), 4}, other_pool{3, WindowSlots::nodes(4), 4};
+    CountingFabric other_fabric{world.fabric(3)};
+    Pfl pfl{fabric, WindowSlots::lock, kRecords, pool, nodes, limits};
+    Pfl other{other_fabric, WindowSlots::lock, kRecords, other_pool, nodes, limits};
+
+    /// Two reads in one phase, after which the node is a member.
+    void join() {
+        for (int i = 0; i < 2; ++i)
+            pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+        fabric.take(), fabric.take_off_node();
+    }
+};
+
+TEST_F(CostOverNodes, WithoutMembersEachCallIsOneAtomicOffTheNode) {
+    const locks::Hold exclusive = pfl.acquire_exclusive(kFar);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2}));
+    pfl.release_exclusive(kFar, exclusive);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2}));
+    const locks::Hold shared = pfl.acquire_shared(kFar);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    pfl.release_shared(kFar, shared);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+}
+
+TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
+    join();
+    const locks::Hold shared = pfl.acquire_shared(kFar);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfl.release_shared(kFar, shared);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    EXPECT_EQ(fabric.take_off_node(), VerbCounts{});
+}
+
+TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembers) {
+    for (int i = 0; i < 8; ++i) {
+        const locks::Hold shared = pfl.acquire_shared(kNear);
+        EXPECT_EQ(fabric.take(), kOneAtomic);
+        pfl.release_shared(kNear, shared);
+        EXPECT_EQ(fabric.take(), kOneAtomic);
+    }
+}
+
+TEST_F(CostOverNodes, AMemberIsTwoAtomicsAndOnePostedForAWriterAndLeavesWhenIdle) {
+    join();
+    pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+    // Registers; closes: the counter on the other node, whose reader has left.
+    locks::Hold hold = other.acquire_exclusive(kFar);
+    EXPECT_EQ(other_fabric.take_off_node(), (VerbCounts{.atomics = 2}));
+    EXPECT_EQ(other_fabric.take(), (VerbCounts{.gets = 1, .atomics = 2 + 2}));
+    other.release_exclusive(kFar, hold);
+    EXPECT_EQ(other_fabric.take_off_node(), kOnePosted);
+    // Nobody reads: once it is noted, the second time the node leaves.
+    for (int i = 0; i < 2; ++i)
+        other.release_exclusive(kFar, other.acquire_exclusive(kFar));
+    other_fabric.take(), other_fabric.take_off_node();
+    hold = other.acquire_exclusive(kFar);
+    EXPECT_EQ(other_fabric.take_off_node(), VerbCounts{});
+    EXPECT_EQ(other_fabric.take(), (VerbCounts{.atomics = 2}));
+    other.release_exclusive(kFar, hold);
 }
 
 TEST_F(Cost, FompisLocks) {

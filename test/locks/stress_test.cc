@@ -6,6 +6,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/fompi_rw.hh"
 #include "locks/fompi_spin.hh"
+#include "locks/pfl.hh"
 #include "locks/pfx.hh"
 #include "locks/rma_mcs.hh"
 #include "locks/rma_rw.hh"
@@ -49,6 +50,10 @@ struct Passing : locks::Pfx<F> {
     using Pfx::Pfx;
 };
 
+/// Nodes join at once, and leave soon; T_R is more than there ever are.
+constexpr locks::PflLimits kOverNodes{
+    .t_w = 3, .t_l = 2, .t_r = 9, .patience = 3, .members = {.k_in = 1, .idle = 2}};
+
 template <class Lock>
 Lock build(Parts& p) {
     constexpr Slot kHome = WindowSlots::lock;
@@ -56,6 +61,8 @@ Lock build(Parts& p) {
         return {p.fabric, kHome, p.pool, {.t_w = 2}};
     else if constexpr (std::is_same_v<Lock, Passing>)
         return {p.fabric, kHome, p.pool, {.t_w = 5, .t_l = 2}};
+    else if constexpr (std::is_same_v<Lock, locks::Pfl<F>>)
+        return {p.fabric, kHome, p.elements, p.pool, p.machine.nodes, kOverNodes};
     else if constexpr (std::is_same_v<Lock, locks::DMcs<F>>)
         return {p.fabric, kHome, p.pool};
     else if constexpr (std::is_same_v<Lock, locks::RmaMcs<F>>)
@@ -105,9 +112,10 @@ StressOptions options(Rank ranks, unsigned writer_percent, unsigned held) {
 
 template <class Adapter>
 class Stress : public testing::Test {};
-using Adapters = testing::Types<Gated<locks::DirectPassive<F>>, Gated<locks::Pfx<F>>,
-                                Gated<Passing>, Gated<locks::DMcs<F>>, Gated<locks::RmaMcs<F>>,
-                                Gated<locks::RmaRw<F>>, Gated<locks::FompiSpin<F>>, OwnAll>;
+using Adapters =
+    testing::Types<Gated<locks::DirectPassive<F>>, Gated<locks::Pfx<F>>, Gated<Passing>,
+                   Gated<locks::Pfl<F>>, Gated<locks::DMcs<F>>, Gated<locks::RmaMcs<F>>,
+                   Gated<locks::RmaRw<F>>, Gated<locks::FompiSpin<F>>, OwnAll>;
 TYPED_TEST_SUITE(Stress, Adapters);
 
 TYPED_TEST(Stress, OneTargetMostlyWriters) {
