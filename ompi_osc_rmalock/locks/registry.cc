@@ -154,6 +154,7 @@ class OwnRoom {
     void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
     void enter_all(bool) { lock_.acquire_all(); }
     void leave_all() { lock_.release_all({}); }
+    std::uint64_t changes() const { return 0; }
 
   private:
     Lock& lock_;
@@ -197,6 +198,7 @@ class Registered final : public WindowLock {
     }
     void acquire_all(bool holding) override { gate_.enter_all(holding); }
     void release_all() override { gate_.leave_all(); }
+    std::uint64_t gate_changes() const override { return gate_.changes(); }
 
   private:
     const std::unique_ptr<const Design> kept_; ///< if the lock refers to what is in it

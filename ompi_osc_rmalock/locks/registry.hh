@@ -26,6 +26,8 @@ class WindowLock {
     virtual bool is_taken(Rank target, bool exclusive) = 0;
     virtual void acquire_all(bool holding) = 0;
     virtual void release_all() = 0;
+    /// How often this process has changed for whom the gate is (locks/all_gate.hh).
+    virtual std::uint64_t gate_changes() const = 0;
 };
 
 /// What `auto` looks at.

@@ -1,6 +1,7 @@
 #include "window/window.hh"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -145,6 +146,11 @@ Status Window::free() {
         return fail(RMALOCK_ERR_SYNC, "MPI_Win_free", -1, "an exposure epoch is open");
     if (const Status status = advance(Event::free, "MPI_Win_free"); status != RMALOCK_OK)
         return status;
+    if (const std::uint64_t changes = lock_->gate_changes(); changes != 0)
+        report(2,
+               "window '%s': rank %d has changed %" PRIu64
+               " times whether lock_all or exclusive locks are favoured",
+               name(), rank(), changes);
     // No process unmaps while another one may still be in an operation on its memory.
     complete_everywhere();
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;

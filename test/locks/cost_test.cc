@@ -233,17 +233,89 @@ TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
     gate.leave_all();
     fabric.take();
     const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
-    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 2}));
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2})); // and a look at G
     gate.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), (VerbCounts{.posted = 2}));
 }
 
-TEST_F(Cost, LockAllVisitsEveryTargetOnceInTheLifeOfAWindow) {
+TEST_F(Cost, ALockAllThatComesFirstVisitsEveryTarget) {
     gate.enter_all();
     const VerbCounts first = fabric.take();
     // Join, announce, mark the node, one shared acquire a target, settle.
     EXPECT_EQ(first.atomics, 1U + 1 + 1 + 4 + 1);
     EXPECT_EQ(first.posted, 4U);
+    EXPECT_EQ(gate.changes(), 1U);
+}
+
+/// Rank 2's gate, on another node than G: two lock_alls in a row, or three exclusives, make it
+/// theirs.
+class CostOfTheGate : public Cost {
+  protected:
+    static constexpr fabric::Rank kSelf = 2, kFirst[] = {0, 2};
+    CountingFabric far{world.fabric(kSelf)};
+    Lock far_lock{far, WindowSlots::lock};
+    Gate far_gate{far, far_lock, WindowSlots::gate, {kSelf, kFirst}, {.alls = 2, .exclusives = 3}};
+
+    void lock_all() {
+        far_gate.enter_all();
+        far_gate.leave_all();
+    }
+    void exclusive() {
+        far_gate.release_exclusive(kSelf, far_gate.acquire_exclusive(kSelf, false));
+    }
+    void forget() { far.take(), far.take_off_node(); }
+};
+
+TEST_F(CostOfTheGate, LockAllStaysOnItsNodeWhileExclusivesAreRare) {
+    lock_all(); // with the one that takes it from exclusives no row begins
+    for (int i = 0; i < 4; ++i) {
+        lock_all();
+        lock_all();
+        forget();
+        for (int j = 0; j < 100; ++j)
+            lock_all();
+        EXPECT_EQ(far.take_off_node(), VerbCounts{});
+        EXPECT_EQ(far.take(), (VerbCounts{.gets = 100, .atomics = 100, .posted = 100}));
+        exclusive(); // takes it away
+    }
+}
+
+TEST_F(CostOfTheGate, ExclusivesTakeItBackAndThenPayTwoReads) {
+    lock_all();
+    for (int i = 0; i < 3; ++i)
+        exclusive();
+    forget();
+    for (int i = 0; i < 100; ++i) {
+        exclusive();
+        EXPECT_EQ(far.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 1}));
+    }
+    EXPECT_EQ(far.take_off_node(), VerbCounts{});
+}
+
+TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
+    lock_all();
+    EXPECT_EQ(far_gate.changes(), 1U); // from those who were there before
+    lock_all();
+    lock_all();
+    EXPECT_EQ(far_gate.changes(), 2U); // to lock_alls
+    forget();
+    exclusive();
+    EXPECT_EQ(far_gate.changes(), 3U); // to nobody
+    // G: begin, one a node, end, enter; the target. One look at each node besides.
+    EXPECT_EQ(far.take().atomics, 1U + 2 + 1 + 1 + 1);
+    for (int i = 0; i < 100; ++i) {
+        lock_all();
+        exclusive();
+    }
+    EXPECT_EQ(far_gate.changes(), 3U);
+}
+
+TEST_F(CostOfTheGate, WindowsOfOneNodeNeverBecomeLockAlls) {
+    for (int i = 0; i < 300; ++i) {
+        gate.enter_all();
+        gate.leave_all();
+    }
+    EXPECT_EQ(gate.changes(), 1U);
 }
 
 } // namespace
