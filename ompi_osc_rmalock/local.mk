@@ -18,6 +18,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/design.cc \
 	ompi_osc_rmalock/locks/design.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
+	ompi_osc_rmalock/locks/drain.hh \
 	ompi_osc_rmalock/locks/fompi_rw.hh \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
 	ompi_osc_rmalock/locks/gate.hh \

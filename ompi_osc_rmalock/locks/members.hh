@@ -55,7 +55,7 @@
 // lines * ceil(P / ranks of the smallest node).
 #pragma once
 
-#include "locks/pool.hh"
+#include "locks/drain.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {
@@ -66,23 +66,13 @@ struct MemberLimits {
     Value idle = 16; ///< closings in a row without a reader after which it leaves, < 2^8
 };
 
-/// A count of readers and the node of who waits for it to become 0. The count is in the top bits,
-/// so that it disturbs nothing when it runs below 0 or wraps.
-struct Drain {
-    static constexpr Value kReader = Value{1} << kNameBits;
-    static constexpr std::int64_t inside(Value v) {
-        return static_cast<std::int64_t>(v) >> kNameBits;
-    }
-    static constexpr Value drainer(Value v) { return v & kNameMask; }
-};
-
 template <fabric::Fabric F>
 class Members {
   public:
     static constexpr Slot kMapSlots = fabric::kWordsPerLine;
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
-    static constexpr Slot kGone =
-        4; ///< of a pool node; 0-3 are in mcs_queue.hh, pfl.hh, push_list.hh
+    static constexpr Slot kGone = 4; ///< of a pool node; 0-3 are in mcs_queue.hh, drain.hh,
+                                     ///< push_list.hh
 
     /// The map is slots `map`... of every rank; a node's record is at `counter` of the rank and
     /// slot that `record(node, target)` of the lock says.
@@ -105,11 +95,11 @@ class Members {
 
     void depart(Word a) {
         const Word d = departures(a);
-        const Value o = fabric_.fetch_add(d, Value{0} - Drain::kReader);
-        if (Drain::drainer(o) == 0 || Drain::inside(o) != 1)
+        const Value o = fabric_.fetch_add(d, Value{0} - DrainWord::kReader);
+        if (DrainWord::drainer(o) == 0 || DrainWord::inside(o) != 1)
             return;
-        fabric_.fetch_add(d, Value{0} - Drain::drainer(o)); // before the drainer goes on
-        fabric_.add(field(node_of(Drain::drainer(o)), kGone), 1);
+        fabric_.fetch_add(d, Value{0} - DrainWord::drainer(o)); // before the drainer goes on
+        fabric_.add(field(node_of(DrainWord::drainer(o)), kGone), 1);
     }
 
     /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
@@ -173,8 +163,8 @@ class Members {
         bool taken = false;
         for_each(target, [&](std::size_t node) {
             const Word a = counter(node);
-            const Value inside = arrivals(fabric_.get(a)) * Drain::kReader;
-            taken = taken || Drain::inside(inside + fabric_.get(departures(a))) != 0;
+            const Value inside = arrivals(fabric_.get(a)) * DrainWord::kReader;
+            taken = taken || DrainWord::inside(inside + fabric_.get(departures(a))) != 0;
         });
         return taken;
     }
@@ -211,10 +201,10 @@ class Members {
 
     /// Whether readers are inside a closed counter, the last of which will say so to `me`.
     bool is_inhabited(Word d, Value arrived, Value me) {
-        const Value n = arrived * Drain::kReader; // may be 0 even so: it counts modulo 2^24
-        if (arrived == 0 || Drain::inside(fabric_.fetch_add(d, n) + n) == 0)
+        const Value n = arrived * DrainWord::kReader; // may be 0 even so: it counts modulo 2^24
+        if (arrived == 0 || DrainWord::inside(fabric_.fetch_add(d, n) + n) == 0)
             return false;
-        if (Drain::inside(fabric_.fetch_add(d, me)) != 0)
+        if (DrainWord::inside(fabric_.fetch_add(d, me)) != 0)
             return true;
         fabric_.fetch_add(d, Value{0} - me);
         return false;

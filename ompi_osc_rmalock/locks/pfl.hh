@@ -10,7 +10,7 @@
 //
 //    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered; readers
 //                                              registered
-//    RO     [ inside:24 | drainer:40 ]         as in pfx.hh: readers it still waits for, maybe < 0
+//    RO     readers that a writer waits for, and its name (drain.hh)
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //    RH[2]  the last reader on the list of phase 0, 1
@@ -29,18 +29,17 @@
 //    s_rel  in by way of A: depart(D)
 //           else s = FADD(S, -1, and +MB1 if K_in readers of its node came in this phase, and
 //                            it could make the node a member)
-//               if s.XC: o = FADD(RO, -1); if o.inside == 1 and o.drainer: PUT(o.drainer.DRN, 1)
+//               if s.XC: leave(RO)
 //    x_acq  if join(TAIL of the node): await STATUS;  if PASS: in
 //           s = FADD(S, X1);  if s.XC == 0: take(s.RC, s.MB, s.PH); in
 //           if join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
 //           take(what PHASE says)
-//    take   if r: drain(RO, r) as in pfx.hh;  members = GET(S).MB
+//    take   if r: drain(RO, r);  members = GET(S).MB
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
-//               if readers are inside: FADD(RO, me); await GONE
-//                   take my name out of RO as in pfx.hh: wait again if somebody joined
-//    x_rel  succ = NEXT;  if succ and in a row < T_L and chain < T_W: PUT(succ.STATUS, PASS);
-//    return
+//               if readers are inside: open(RO); await GONE; close(RO)
+//    x_rel  succ = NEXT
+//           if succ and in a row < T_L and chain < T_W: PUT(succ.STATUS, PASS); return
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
 //           if nsucc and chain < T_W: PUT(nsucc.STATUS, DIRECT)
 //           else if members: open(all members);  flush
@@ -84,6 +83,7 @@
 // awaits.
 #pragma once
 
+#include "locks/drain.hh"
 #include "locks/mcs_queue.hh"
 #include "locks/members.hh"
 #include "locks/push_list.hh"
@@ -118,7 +118,7 @@ class Pfl {
     /// before the first acquire of anybody. `nodes` outlives the lock.
     Pfl(F& fabric, Slot home, Slot records, Pool& pool, const topology::Level& nodes,
         PflLimits limits = {})
-        : fabric_(fabric), queue_(fabric), readers_(fabric),
+        : fabric_(fabric), queue_(fabric), readers_(fabric), drain_(fabric),
           members_(fabric, records, nodes, limits.members), home_(home),
           records_(records + Members<F>::kMapSlots), pool_(pool), nodes_(nodes),
           my_node_(nodes.element(fabric.self())), limits_(limits) {}
@@ -157,7 +157,7 @@ class Pfl {
             }))
             change += kMember1;
         if (exclusives(fabric_.fetch_add(word(target, kS), change)) != 0)
-            leave_drain(target);
+            drain_.leave(word(target, kRo));
     }
 
     Hold acquire_exclusive(Rank target) {
@@ -198,7 +198,6 @@ class Pfl {
 
   private:
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
-    static constexpr Slot kDrn = 2;                                     // of a pool node
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then its own queue.
     static constexpr Slot kCohortTail = 2, kCounter = fabric::kWordsPerLine;
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
@@ -291,27 +290,13 @@ class Pfl {
     }
 
     void pass_waiting_writers(Rank target, Value s) {
-        for (unsigned attempt = 1; !is_over(target, s); ++attempt) {
-            if (Drain::drainer(fabric_.get(word(target, kRo))) != 0 && join_drain(target, s))
+        const Word ro = word(target, kRo);
+        const auto over = [&] { return is_over(target, s); };
+        for (unsigned attempt = 1; !over(); ++attempt) {
+            if (drain_.is_open(ro) && drain_.join(ro, over))
                 return;
             fabric_.backoff(attempt);
         }
-    }
-
-    bool join_drain(Rank target, Value s) {
-        if (Drain::drainer(fabric_.fetch_add(word(target, kRo), Drain::kReader)) == 0) {
-            leave_drain(target);
-            return false;
-        }
-        if (is_over(target, s)) // it is not the drain of that phase, but the reader was admitted
-            leave_drain(target);
-        return true;
-    }
-
-    void leave_drain(Rank target) {
-        const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - Drain::kReader);
-        if (Drain::inside(o) == 1 && Drain::drainer(o) != 0)
-            fabric_.put(field(node_of(Drain::drainer(o)), kDrn), 1);
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
@@ -369,7 +354,7 @@ class Pfl {
         const Value r = readers(message);
         bool members = (message >> 61 & 1) != 0;
         if (r != 0) {
-            drain(target, own, r);
+            drain_.drain(word(target, kRo), own, r);
             // Only now: until all of them have left, one may have made its node a member (P2).
             members = has_members(fabric_.get(word(target, kS)));
         }
@@ -382,35 +367,11 @@ class Pfl {
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
         if (closed.to_come != 0) {
             // Those who hold a lock elsewhere have to get past us while we wait (P3).
-            fabric_.fetch_add(word(target, kRo), name_of(own));
+            drain_.open(word(target, kRo), own);
             members_.await_drained(own, closed.to_come);
-            close_drain(target, own);
+            drain_.close(word(target, kRo), own);
         }
         return closed.remain != 0;
-    }
-
-    /// Waits until the `r` readers that were inside when the exclusives took over have left, and
-    /// those that joined them.
-    void drain(Rank target, Word own, Value r) {
-        await_drained(target, own, r);
-        close_drain(target, own);
-    }
-
-    /// Late hints make it return too early.
-    void await_drained(Rank target, Word own, Value r) {
-        const Word drn = field(own, kDrn);
-        const Value more = r * Drain::kReader;
-        // Those of an earlier drain are erased before anybody can send one of this.
-        fabric_.put(drn, 0);
-        if (Drain::inside(fabric_.fetch_add(word(target, kRo), more + name_of(own)) + more) != 0)
-            fabric_.await(drn, fabric::equals(1));
-    }
-
-    /// Takes the name `own` out of RO at a moment when nobody is inside.
-    void close_drain(Rank target, Word own) {
-        const Value gone = Value{0} - name_of(own);
-        while (Drain::inside(fabric_.fetch_add(word(target, kRo), gone)) != 0)
-            await_drained(target, own, 0);
     }
 
     /// The hold: who waits for T_R readers makes them one batch.
@@ -441,6 +402,7 @@ class Pfl {
     F& fabric_;
     McsQueue<F> queue_;
     PushList<F> readers_;
+    Drain<F> drain_;
     Members<F> members_;
     Slot home_, records_;
     Pool& pool_;

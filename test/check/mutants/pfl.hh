@@ -6,7 +6,7 @@
 
 namespace rmalock::check::pfl_fault {
 
-using locks::Drain;
+using locks::DrainWord;
 using pfx_fault::Misread;
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
@@ -35,9 +35,7 @@ struct CountThenUndo : Sound {
 
 /// An owner closes the members and goes in beside the readers that are inside them.
 struct NoDrain : Sound {
-    Value fetched(Word w, Value, Value v) {
-        return w.slot == kA + fabric::kWordsPerLine ? v & ~locks::kNameMask & 0 : v;
-    }
+    Value fetched(Word w, Value, Value v) { return w.slot == kA + fabric::kWordsPerLine ? 0 : v; }
     bool skips_await(Word w) { return w.slot % fabric::kWordsPerLine == kGoneOfNode; }
 };
 
@@ -51,8 +49,8 @@ struct NoSecondLook : Sound {
 struct LooksOnAHint : Sound {
     Value fetched(Word w, Value operand, Value v) {
         // Taking the name out: the count is not looked at.
-        const bool closes = w.slot == kRo && Drain::drainer(operand) != 0 && operand >> 63 != 0;
-        return closes ? Drain::drainer(v) : v;
+        const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
+        return closes ? DrainWord::drainer(v) : v;
     }
 };
 
@@ -68,7 +66,7 @@ struct NeverJoins : Sound {
 
 /// It joins the readers at home only, not an owner that waits for those of members.
 struct JoinsAtHomeOnly : Sound {
-    Value seen(Word w, Value v) { return w.slot == kRo && Drain::inside(v) == 0 ? 0 : v; }
+    Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
 };
 
 /// A reader that joined does not look whether it is the drain of its phase.
@@ -85,7 +83,8 @@ struct JoinNoRecheck : Misread {
 struct JoinUnnamed : JoinNoRecheck {
     Value seen(Word w, Value v) { return w.slot == kRo ? v | 1 : JoinNoRecheck::seen(w, v); }
     Value fetched(Word w, Value operand, Value v) {
-        const bool join = w.slot == kRo && operand == Drain::kReader && Drain::inside(v) > 0;
+        const bool join =
+            w.slot == kRo && operand == DrainWord::kReader && DrainWord::inside(v) > 0;
         return join ? v | 1 : v;
     }
 };
