@@ -164,6 +164,7 @@ void add_all_gate(std::vector<Case>& cases) {
     deep();
     changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
     deep();
+    cases.back().limits.preemptions = 3;
 
     const auto pfx = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(gate<Sound, true, locks::Pfx>("all_gate+pfx", configuration, scripts));
