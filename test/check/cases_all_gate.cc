@@ -135,7 +135,6 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.push_back(gate("all_gate", "2W 2 targets+1A", {w, w1, all}));
     cases.push_back(gate("all_gate", "1W+2A once", {writer(1), all_locker(1), all_locker(1)}));
     cases.push_back(gate("all_gate", "1W+2A", {w, all, all}));
-    cases.back().size = Size::deep;
     cases.push_back(
         gate("all_gate", "2W+2A once", {writer(1), writer(1), all_locker(1), all_locker(1)}));
     cases.back().size = Size::deep;
