@@ -20,11 +20,14 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/design.cc \
 	ompi_osc_rmalock/locks/design.hh \
 	ompi_osc_rmalock/locks/direct_passive.hh \
+	ompi_osc_rmalock/locks/drain.hh \
 	ompi_osc_rmalock/locks/fompi_rw.hh \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
 	ompi_osc_rmalock/locks/gate.hh \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/mcs_queue.hh \
+	ompi_osc_rmalock/locks/members.hh \
+	ompi_osc_rmalock/locks/pfl.hh \
 	ompi_osc_rmalock/locks/pfx.hh \
 	ompi_osc_rmalock/locks/pool.hh \
 	ompi_osc_rmalock/locks/push_list.hh \

@@ -15,7 +15,7 @@ import itertools
 import sys
 
 SETTINGS = {
-    "lock": "auto direct_passive pfx rma_rw rma_mcs d_mcs fompi_spin fompi_rw".split(),
+    "lock": "auto direct_passive pfx pfl rma_rw rma_mcs d_mcs fompi_spin fompi_rw".split(),
     "topology": ["auto", "flat", "node:2", "numa:2,node:2"],
     "layout": ["1x4", "2x2", "4x1"],  # hosts x ranks
     "domain": ["cpu", "nic"],

@@ -31,7 +31,8 @@ struct LockSlots {
 struct WindowSlots {
     /// The lock's home record: the words of the target that origins contend for. One line.
     static constexpr Slot lock = line(0);
-    /// At rank 0: the gate between lock_all and exclusive locks (locks/all_gate.hh).
+    /// At rank 0, and at the first rank of each node: the gate between lock_all and exclusive locks
+    /// (locks/all_gate.hh).
     static constexpr Slot gate = line(1);
     /// Serialises accumulates that no single CPU atomic can do.
     static constexpr Slot accumulate = line(2);

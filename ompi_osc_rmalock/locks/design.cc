@@ -93,6 +93,10 @@ Design design(const Asked& asked, const std::vector<Site>& sites) {
 }
 
 std::string summary(const Design& design) {
+    if (knows_nodes(design.choice.name)) {
+        const std::size_t nodes = design.machine.nodes.elements();
+        return ", " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+    }
     if (!climbs_a_tree(design.choice.name))
         return "";
     const std::size_t groups = design.counters.elements();

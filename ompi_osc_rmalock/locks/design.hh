@@ -84,8 +84,8 @@ struct Design {
 /// sites[p] is rank p's.
 Design design(const Asked& asked, const std::vector<Site>& sites);
 
-/// The tree, for a message: ", tree of 2 nodes of 4 ranks, 2 counters", or nothing if the lock has
-/// none.
+/// The tree, for a message: ", tree of 2 nodes of 4 ranks, 2 counters", or ", 2 nodes", or nothing
+/// if the lock knows of neither.
 std::string summary(const Design& design);
 /// In full: who is in which element, and what memory the lock takes at each rank.
 std::vector<std::string> describe(const Design& design);

@@ -69,9 +69,13 @@ class Pool {
     }
 
     void give(Word node) {
-        const unsigned i = (node.slot - first_) / kNodeSlots;
+        const Value i = index(node);
         std::atomic_ref(used_[i / kBits]).fetch_and(~(Value{1} << i % kBits));
     }
+
+    /// Nodes by number, for who has few bits to name one of its own.
+    Value index(Word node) const { return (node.slot - first_) / kNodeSlots; }
+    Word node(Value index) const { return {self_, first_ + static_cast<Slot>(index) * kNodeSlots}; }
 
   private:
     static constexpr unsigned kBits = 64;

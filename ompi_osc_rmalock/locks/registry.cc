@@ -11,6 +11,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/fompi_rw.hh"
 #include "locks/fompi_spin.hh"
+#include "locks/pfl.hh"
 #include "locks/pfx.hh"
 #include "locks/pool.hh"
 #include "locks/rma_mcs.hh"
@@ -64,6 +65,15 @@ TreeLimits tree_limits(const Parts& parts) {
     return limits;
 }
 
+std::size_t most_members(const topology::Level& level) {
+    std::size_t most = 0;
+    for (std::size_t e = 0; e < level.elements(); ++e)
+        most = std::max(most, level.members(e).size());
+    return most;
+}
+
+constexpr unsigned kPatience = 1000; // polls for T_R readers, who may never come
+
 DirectPassive<WindowFabric> build(const Parts& parts, Is<DirectPassive<WindowFabric>>) {
     return {parts.fabric, WindowSlots::lock};
 }
@@ -74,6 +84,21 @@ Pfx<WindowFabric> build(const Parts& parts, Is<Pfx<WindowFabric>>) {
     // The first of the queue polls a word at home, which only its own node can do for nothing.
     const Value t_l = parts.design.one_node ? parts.design.thresholds.innermost(kOftenPassed) : 0;
     return {parts.fabric, WindowSlots::lock, parts.pool, {.t_w = parts.t_w(), .t_l = t_l}};
+}
+
+Pfl<WindowFabric> build(const Parts& parts, Is<Pfl<WindowFabric>>) {
+    const topology::Level& nodes = parts.design.machine.nodes;
+    // As often as a level of the tree: everybody of a node has two turns.
+    const Value most = 2 * static_cast<Value>(most_members(nodes));
+    return {parts.fabric,
+            WindowSlots::lock,
+            parts.elements(),
+            parts.pool,
+            nodes,
+            {.t_w = parts.t_w(),
+             .t_l = std::max<Value>(1, parts.design.thresholds.innermost(most)),
+             .t_r = parts.design.thresholds.t_r,
+             .patience = kPatience}};
 }
 
 DMcs<WindowFabric> build(const Parts& parts, Is<DMcs<WindowFabric>>) {
@@ -88,7 +113,6 @@ RmaMcs<WindowFabric> build(const Parts& parts, Is<RmaMcs<WindowFabric>>) {
 }
 
 RmaRw<WindowFabric> build(const Parts& parts, Is<RmaRw<WindowFabric>>) {
-    constexpr unsigned kPatience = 1000; // polls for T_R readers, who may never come
     const RmaRwLimits limits{
         .tree = tree_limits(parts), .t_r = parts.design.thresholds.t_r, .patience = kPatience};
     return {parts.fabric, WindowSlots::lock,         parts.elements(),
@@ -113,6 +137,10 @@ constexpr bool kClimbs = kHasCounters<Lock> || requires(const Design& d) {
     Lock::element_slots(d.machine.tree);
 };
 template <class Lock>
+constexpr bool kKnowsNodes = requires(const Design& d) {
+    Lock::node_slots(d.machine.nodes);
+};
+template <class Lock>
 constexpr bool kQueues = requires {
     requires Lock::kPoolNodeSlots != 0;
 };
@@ -126,6 +154,7 @@ class OwnRoom {
     void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
     void enter_all(bool) { lock_.acquire_all(); }
     void leave_all() { lock_.release_all({}); }
+    std::uint64_t changes() const { return 0; }
 
   private:
     Lock& lock_;
@@ -149,7 +178,8 @@ class Registered final : public WindowLock {
 
   public:
     Registered(const Design& design, WindowFabric& fabric)
-        : kept_(kClimbs<Lock> ? std::make_unique<const Design>(design) : nullptr),
+        : kept_(kClimbs<Lock> || kKnowsNodes<Lock> ? std::make_unique<const Design>(design)
+                                                   : nullptr),
           pool_(fabric.self(), WindowSlots::nodes(fabric.size()), design.slots.nodes),
           lock_(build(Parts{fabric, pool_, kept_ ? *kept_ : design}, Is<Lock>{})),
           first_ranks_(first_ranks(design.machine.nodes)),
@@ -168,9 +198,10 @@ class Registered final : public WindowLock {
     }
     void acquire_all(bool holding) override { gate_.enter_all(holding); }
     void release_all() override { gate_.leave_all(); }
+    std::uint64_t gate_changes() const override { return gate_.changes(); }
 
   private:
-    const std::unique_ptr<const Design> kept_; ///< if the lock refers to the tree in it
+    const std::unique_ptr<const Design> kept_; ///< if the lock refers to what is in it
     Pool pool_;
     Lock lock_;
     std::vector<Rank> first_ranks_;
@@ -180,13 +211,14 @@ class Registered final : public WindowLock {
 struct Entry {
     const char* name;
     bool queues;
-    Slot (*elements)(const Design& design); ///< null: the lock knows no tree
+    bool climbs;                            ///< the tree
+    Slot (*elements)(const Design& design); ///< null: none
     std::unique_ptr<WindowLock> (*make)(const Design& design, WindowFabric& fabric);
 };
 
 template <class Lock>
 constexpr Entry entry() {
-    Entry made{Lock::kName, kQueues<Lock>, nullptr,
+    Entry made{Lock::kName, kQueues<Lock>, kClimbs<Lock>, nullptr,
                [](const Design& design, WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
                    return std::make_unique<Registered<Lock>>(design, fabric);
                }};
@@ -196,14 +228,16 @@ constexpr Entry entry() {
         };
     else if constexpr (kClimbs<Lock>)
         made.elements = [](const Design& d) { return Lock::element_slots(d.machine.tree); };
+    else if constexpr (kKnowsNodes<Lock>)
+        made.elements = [](const Design& d) { return Lock::node_slots(d.machine.nodes); };
     return made;
 }
 
 constexpr Entry kEntries[] = {
     entry<DirectPassive<WindowFabric>>(), entry<Pfx<WindowFabric>>(),
-    entry<RmaRw<WindowFabric>>(),         entry<RmaMcs<WindowFabric>>(),
-    entry<DMcs<WindowFabric>>(),          entry<FompiSpin<WindowFabric>>(),
-    entry<FompiRw<WindowFabric>>(),
+    entry<Pfl<WindowFabric>>(),           entry<RmaRw<WindowFabric>>(),
+    entry<RmaMcs<WindowFabric>>(),        entry<DMcs<WindowFabric>>(),
+    entry<FompiSpin<WindowFabric>>(),     entry<FompiRw<WindowFabric>>(),
 };
 
 const Entry& find(std::string_view name) {
@@ -236,7 +270,11 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
 }
 
 bool climbs_a_tree(std::string_view wanted) {
-    return wanted != "auto" && find(wanted).elements != nullptr;
+    return wanted != "auto" && find(wanted).climbs;
+}
+
+bool knows_nodes(std::string_view wanted) {
+    return wanted != "auto" && !find(wanted).climbs && find(wanted).elements != nullptr;
 }
 
 fabric::LockSlots slots_of(const Design& design, Rank ranks) {

@@ -26,6 +26,8 @@ class WindowLock {
     virtual bool is_taken(Rank target, bool exclusive) = 0;
     virtual void acquire_all(bool holding) = 0;
     virtual void release_all() = 0;
+    /// How often this process has changed for whom the gate is (locks/all_gate.hh).
+    virtual std::uint64_t gate_changes() const = 0;
 };
 
 /// What `auto` looks at.
@@ -40,6 +42,9 @@ Choice choose(std::string_view wanted, const WindowTraits& traits);
 
 /// Whether the lock that `wanted` names uses the machine's tree.
 bool climbs_a_tree(std::string_view wanted);
+
+/// Whether it keeps records for each of the machine's nodes, whatever the tree.
+bool knows_nodes(std::string_view wanted);
 
 /// What the lock of `design` needs, of which all but `slots` is set, for `ranks` processes.
 fabric::LockSlots slots_of(const Design& design, Rank ranks);

@@ -1,6 +1,7 @@
 #include "window/window.hh"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -165,6 +166,11 @@ Status Window::free() {
         return status;
     if (watch_ != nullptr)
         watch_->retire();
+    if (const std::uint64_t changes = lock_->gate_changes(); changes != 0)
+        report(2,
+               "window '%s': rank %d has changed %" PRIu64
+               " times whether lock_all or exclusive locks are favoured",
+               name(), rank(), changes);
     // No process unmaps while another one may still be in an operation on its memory.
     complete_everywhere();
     if (const Status status = summary_ ? sum_up() : agree_to_end(); status != RMALOCK_OK)

@@ -16,6 +16,7 @@ const std::vector<Case>& all_cases() {
         add_fompi(all);
         add_d_mcs(all);
         add_pfx(all);
+        add_pfl(all);
         add_rma_mcs(all);
         add_rma_rw(all);
         add_gate(all);

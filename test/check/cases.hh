@@ -36,6 +36,7 @@ const std::vector<Case>& all_cases();
 void add_direct_passive(std::vector<Case>& cases);
 void add_fompi(std::vector<Case>& cases);
 void add_d_mcs(std::vector<Case>& cases);
+void add_pfl(std::vector<Case>& cases);
 void add_pfx(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
 void add_gate(std::vector<Case>& cases);

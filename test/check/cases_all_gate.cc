@@ -21,10 +21,15 @@ struct Layout {
     static constexpr Slot kGate = Lock::kHomeSlots;
     static constexpr Slot kPool = 2 * locks::Pool::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0;
-    static constexpr Slot kSlots = kQueues ? kPool + locks::Pool::slots(kNodes) : kGate + 2;
+    static constexpr Slot kSlots = kQueues ? kPool + locks::Pool::slots(kNodes) : kGate + 3;
 };
 
 constexpr Rank kFirstRanks[] = {0, 1};
+
+/// Nobody makes the gate theirs, but for the lock_all that comes first.
+constexpr locks::GateLimits kOnce{.alls = 255, .exclusives = 16383};
+/// Whoever comes does.
+constexpr locks::GateLimits kAtOnce{.alls = 1, .exclusives = 1};
 
 /// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
 template <template <class> class Algorithm, class Fault, bool kRule>
@@ -34,9 +39,9 @@ class Window {
     using Words = Layout<Lock>;
 
   public:
-    Window(CheckerFabric& real, const NoSetup&)
+    Window(CheckerFabric& real, const locks::GateLimits& limits)
         : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make()),
-          gate_(fabric_, lock_, Words::kGate, {real.self() == 0 ? 0 : 1, kFirstRanks}),
+          gate_(fabric_, lock_, Words::kGate, {real.self() == 0 ? 0 : 1, kFirstRanks}, limits),
           lock(*this) {}
 
     class Calls {
@@ -93,13 +98,13 @@ class Window {
 template <class Fault = Sound, bool kRule = true,
           template <class> class Algorithm = locks::DirectPassive>
 Case gate(const char* name, const char* configuration, std::vector<Script> scripts,
-          Failure expected = Failure::none) {
+          Failure expected = Failure::none, const locks::GateLimits& limits = kOnce) {
     constexpr Slot kSlots = Layout<Algorithm<BrokenFabric<Fault>>>::kSlots;
     Case c;
     c.lock = name;
     c.configuration = configuration;
-    c.program = make_program<Window<Algorithm, Fault, kRule>>(Cast{std::move(scripts), 1, kSlots},
-                                                              NoSetup{});
+    c.program =
+        make_program<Window<Algorithm, Fault, kRule>>(Cast{std::move(scripts), 1, kSlots}, limits);
     c.expected = expected;
     return c;
 }
@@ -130,11 +135,35 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.push_back(gate("all_gate", "2W 2 targets+1A", {w, w1, all}));
     cases.push_back(gate("all_gate", "1W+2A once", {writer(1), all_locker(1), all_locker(1)}));
     cases.push_back(gate("all_gate", "1W+2A", {w, all, all}));
-    cases.back().size = Size::deep;
     cases.push_back(
         gate("all_gate", "2W+2A once", {writer(1), writer(1), all_locker(1), all_locker(1)}));
     cases.back().size = Size::deep;
     cases.push_back(gate("all_gate", "hold-and-wait", hold_and_wait(2)));
+
+    // The gate changes hands with whoever comes.
+    const auto changing = [&](const char* configuration, std::vector<Script> scripts,
+                              locks::GateLimits limits = kAtOnce) {
+        cases.push_back(gate("all_gate", configuration, scripts, Failure::none, limits));
+    };
+    changing("1W+1A K=1", {w, all_locker(3)});
+    changing("1A+1W K=1", {all_locker(3), writer(3)});
+    changing("1W+1R+1A K=1", {w, r, all});
+    changing("1W+2A once K=1", {writer(1), all_locker(1), all_locker(1)});
+    changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
+    changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
+    changing("hold-and-wait K=1", hold_and_wait(1));
+    const auto deep = [&] {
+        cases.back().size = Size::deep;
+        cases.back().program.watch_overtaking = false;
+        cases.back().limits.preemptions = 4;
+    };
+    changing("2W 2 targets+1A K=1", {w, w1, all});
+    deep();
+    changing("1W+2A K=1", {w, all, all});
+    deep();
+    changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
+    deep();
+    cases.back().limits.preemptions = 3;
 
     const auto pfx = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(gate<Sound, true, locks::Pfx>("all_gate+pfx", configuration, scripts));
@@ -162,6 +191,21 @@ void add_all_gate(std::vector<Case>& cases) {
                                       Failure::exclusion));
     cases.push_back(
         gate<NoVisit>("all_gate/no_visit", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
+    const auto changing_mutant =
+        [&]<class Fault>(Fault, const char* name, const char* configuration,
+                         std::vector<Script> scripts, Failure expected = Failure::exclusion) {
+            cases.push_back(gate<Fault>(name, configuration, scripts, expected, kAtOnce));
+        };
+    changing_mutant(NoWaitForCounted{}, "all_gate/no_wait_for_counted", "1A+1W K=1",
+                    {all_locker(3), writer(3)});
+    changing_mutant(OneClosed{}, "all_gate/one_closed", "1W+1A K=1", {w, all_locker(3)});
+    changing_mutant(EntersClosed{}, "all_gate/enters_closed", "1A+1W K=1",
+                    {all_locker(3), writer(3)});
+    cases.back().limits.look_past_deadlocks = true;
+    changing_mutant(SeesItGated{}, "all_gate/sees_it_gated", "1A+1W K=1",
+                    {all_locker(3), writer(3)});
+    changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
+                    Failure::endless);
     cases.push_back(gate<Sound, false>("all_gate/no_hold_and_wait_rule", "hold-and-wait",
                                        hold_and_wait(2), Failure::deadlock));
 }

@@ -5,6 +5,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/pfx.hh"
 #include "mutants/pfx.hh"
+#include "pfl_setup.hh"
 #include "plain_setup.hh"
 #include "queue_setup.hh"
 #include "tree_setup.hh"
@@ -68,6 +69,9 @@ void add_large(std::vector<Case>& cases) {
     cases.push_back(random("d_mcs", "256W", queueing<locks::DMcs>(writers(kMany))));
     cases.push_back(
         random("pfx", "51W+205R", queueing<locks::Pfx, Sound>(mixed(kMany), pfx_setup(8))));
+    PflMachine nodes{.ranks_per_node = 8};
+    nodes.limits = {.t_w = 8, .t_l = 4, .members = {.k_in = 2, .idle = 2}};
+    cases.push_back(random("pfl", "51W+205R N=2", on_nodes(mixed(kMany), nodes)));
     cases.push_back(
         random("rma_mcs", "256W N=4", on_tree<RmaMcsLocal<>>(writers(kMany), cluster())));
     cases.push_back(

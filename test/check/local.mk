@@ -15,6 +15,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_fompi.cc \
     test/check/cases_gate.cc \
     test/check/cases_large.cc \
+    test/check/cases_pfl.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
     test/check/checker_fabric.hh \
@@ -30,9 +31,11 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
     test/check/mutants/gate.hh \
+    test/check/mutants/pfl.hh \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
+    test/check/pfl_setup.hh \
     test/check/plain_setup.hh \
     test/check/progress.hh \
     test/check/queue_setup.hh \

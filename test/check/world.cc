@@ -127,9 +127,8 @@ void World::step(Rank rank, bool give_up) {
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     note_use(rank, p.request.verb, p.request.word);
-    const bool announces = program_.announcing_slot < 0 ||
-                           program_.announcing_slot == std::int64_t{p.request.word.slot};
-    if (is_read_modify_write(p.request.verb) && announces && p.wait.resource >= 0)
+    if (is_read_modify_write(p.request.verb) && program_.announces(p.request.word, p.result) &&
+        p.wait.resource >= 0)
         p.wait.announced = true;
     p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
     if (p.after_first_verb == 0)

@@ -28,24 +28,35 @@ class Counting {
         return counted;
     }
 
+    /// Of these, the ones on words of another node.
+    VerbCounts take_off_node() {
+        const VerbCounts counted = off_node_;
+        off_node_ = {};
+        return counted;
+    }
+
     fabric::Rank self() { return inner_.self(); }
     fabric::Rank size() { return inner_.size(); }
     bool same_node(fabric::Rank r) { return inner_.same_node(r); }
     fabric::Domain domain() { return inner_.domain(); }
 
-    fabric::Value get(fabric::Word w) { return ++counts_.gets, inner_.get(w); }
+    fabric::Value get(fabric::Word w) { return count(w.rank, &VerbCounts::gets), inner_.get(w); }
     fabric::Value fetch_add(fabric::Word w, fabric::Value v) {
-        return ++counts_.atomics, inner_.fetch_add(w, v);
+        return count(w.rank, &VerbCounts::atomics), inner_.fetch_add(w, v);
     }
     fabric::Value swap(fabric::Word w, fabric::Value v) {
-        return ++counts_.atomics, inner_.swap(w, v);
+        return count(w.rank, &VerbCounts::atomics), inner_.swap(w, v);
     }
     fabric::Value compare_swap(fabric::Word w, fabric::Value expected, fabric::Value desired) {
-        return ++counts_.atomics, inner_.compare_swap(w, expected, desired);
+        return count(w.rank, &VerbCounts::atomics), inner_.compare_swap(w, expected, desired);
     }
-    void put(fabric::Word w, fabric::Value v) { ++counts_.posted, inner_.put(w, v); }
-    void add(fabric::Word w, fabric::Value v) { ++counts_.posted, inner_.add(w, v); }
-    void flush(fabric::Rank r) { ++counts_.flushes, inner_.flush(r); }
+    void put(fabric::Word w, fabric::Value v) {
+        count(w.rank, &VerbCounts::posted), inner_.put(w, v);
+    }
+    void add(fabric::Word w, fabric::Value v) {
+        count(w.rank, &VerbCounts::posted), inner_.add(w, v);
+    }
+    void flush(fabric::Rank r) { count(r, &VerbCounts::flushes), inner_.flush(r); }
     void flush_all() { ++counts_.flushes, inner_.flush_all(); }
 
     template <fabric::Predicate P>
@@ -62,8 +73,14 @@ class Counting {
     void wake(fabric::Rank r) { inner_.wake(r); }
 
   private:
+    void count(fabric::Rank home, unsigned VerbCounts::*verb) {
+        ++(counts_.*verb);
+        if (!same_node(home))
+            ++(off_node_.*verb);
+    }
+
     F inner_;
-    VerbCounts counts_;
+    VerbCounts counts_, off_node_;
 };
 
 } // namespace rmalock::test

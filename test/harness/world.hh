@@ -10,12 +10,18 @@
 
 namespace rmalock::test {
 
+/// The verbs of one memory, of processes that are told to be on nodes of two successive ranks.
+struct NodesOfTwo : fabric::CpuFabric {
+    NodesOfTwo(fabric::CpuFabric all) : CpuFabric(all) {} // NOLINT: it stands for it
+    bool same_node(fabric::Rank rank) const { return rank / 2 == self() / 2; }
+};
+
 /// Words for `ranks` ranks with `slots` slots each, zeroed.
 class World {
   public:
     World(fabric::Rank ranks, fabric::Slot slots)
         : stride_(fabric::bytes_of(slots)), size_(ranks),
-          memory_(new(std::align_val_t{fabric::kCacheLine})
+          memory_(new (std::align_val_t{fabric::kCacheLine})
                       std::byte[stride_ * static_cast<std::size_t>(ranks)]{}) {}
 
     fabric::WordSpace space() const { return {memory_.get(), stride_, size_}; }

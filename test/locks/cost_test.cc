@@ -8,6 +8,7 @@
 #include "locks/direct_passive.hh"
 #include "locks/fompi_rw.hh"
 #include "locks/fompi_spin.hh"
+#include "locks/pfl.hh"
 #include "locks/pfx.hh"
 #include "locks/rma_mcs.hh"
 #include "locks/rma_rw.hh"
@@ -16,7 +17,7 @@ namespace rmalock::test {
 namespace {
 
 using fabric::WindowSlots;
-using CountingFabric = Counting<fabric::CpuFabric>;
+using CountingFabric = Counting<NodesOfTwo>;
 using Lock = locks::DirectPassive<CountingFabric>;
 using Gate = locks::AllGate<CountingFabric, Lock>;
 
@@ -126,6 +127,77 @@ TEST_F(Cost, CountersAreOneAtomicForReadersAndTwoEachForAWriter) {
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 2, .flushes = 1}));
 }
 
+/// Rank 0's pfl and, beside it, rank 3's, on the other node.
+class CostOverNodes : public Cost {
+  protected:
+    using Pfl = locks::Pfl<CountingFabric>;
+    static constexpr fabric::Rank kNear = 1, kFar = 2;
+    static constexpr fabric::Slot kRecords = WindowSlots::elements(4, kSlots);
+    topology::Level nodes = topology::Level::blocks(4, 2);
+    locks::PflLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
+    locks::Pool pool{kHere, WindowSlots::nodes(4), 4}, other_pool{3, WindowSlots::nodes(4), 4};
+    CountingFabric other_fabric{world.fabric(3)};
+    Pfl pfl{fabric, WindowSlots::lock, kRecords, pool, nodes, limits};
+    Pfl other{other_fabric, WindowSlots::lock, kRecords, other_pool, nodes, limits};
+
+    /// Two reads in one phase, after which the node is a member.
+    void join() {
+        for (int i = 0; i < 2; ++i)
+            pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+        fabric.take(), fabric.take_off_node();
+    }
+};
+
+TEST_F(CostOverNodes, WithoutMembersEachCallIsOneAtomicOffTheNode) {
+    const locks::Hold exclusive = pfl.acquire_exclusive(kFar);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2}));
+    pfl.release_exclusive(kFar, exclusive);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2}));
+    const locks::Hold shared = pfl.acquire_shared(kFar);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    pfl.release_shared(kFar, shared);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+}
+
+TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
+    join();
+    const locks::Hold shared = pfl.acquire_shared(kFar);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    pfl.release_shared(kFar, shared);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    EXPECT_EQ(fabric.take_off_node(), VerbCounts{});
+}
+
+TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembers) {
+    for (int i = 0; i < 8; ++i) {
+        const locks::Hold shared = pfl.acquire_shared(kNear);
+        EXPECT_EQ(fabric.take(), kOneAtomic);
+        pfl.release_shared(kNear, shared);
+        EXPECT_EQ(fabric.take(), kOneAtomic);
+    }
+}
+
+TEST_F(CostOverNodes, AMemberIsTwoAtomicsAndOnePostedForAWriterAndLeavesWhenIdle) {
+    join();
+    pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+    // Registers; closes: the counter on the other node, whose reader has left.
+    locks::Hold hold = other.acquire_exclusive(kFar);
+    EXPECT_EQ(other_fabric.take_off_node(), (VerbCounts{.atomics = 2}));
+    EXPECT_EQ(other_fabric.take(), (VerbCounts{.gets = 1, .atomics = 2 + 2}));
+    other.release_exclusive(kFar, hold);
+    EXPECT_EQ(other_fabric.take_off_node(), kOnePosted);
+    // Nobody reads: once it is noted, the second time the node leaves.
+    for (int i = 0; i < 2; ++i)
+        other.release_exclusive(kFar, other.acquire_exclusive(kFar));
+    other_fabric.take(), other_fabric.take_off_node();
+    hold = other.acquire_exclusive(kFar);
+    EXPECT_EQ(other_fabric.take_off_node(), VerbCounts{});
+    EXPECT_EQ(other_fabric.take(), (VerbCounts{.atomics = 2}));
+    other.release_exclusive(kFar, hold);
+}
+
 TEST_F(Cost, FompisLocks) {
     locks::FompiSpin<CountingFabric> spin(fabric, WindowSlots::lock);
     spin.release_exclusive(kTarget, spin.acquire_exclusive(kTarget));
@@ -161,17 +233,89 @@ TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
     gate.leave_all();
     fabric.take();
     const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
-    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 2}));
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2})); // and a look at G
     gate.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), (VerbCounts{.posted = 2}));
 }
 
-TEST_F(Cost, LockAllVisitsEveryTargetOnceInTheLifeOfAWindow) {
+TEST_F(Cost, ALockAllThatComesFirstVisitsEveryTarget) {
     gate.enter_all();
     const VerbCounts first = fabric.take();
     // Join, announce, mark the node, one shared acquire a target, settle.
     EXPECT_EQ(first.atomics, 1U + 1 + 1 + 4 + 1);
     EXPECT_EQ(first.posted, 4U);
+    EXPECT_EQ(gate.changes(), 1U);
+}
+
+/// Rank 2's gate, on another node than G: two lock_alls in a row, or three exclusives, make it
+/// theirs.
+class CostOfTheGate : public Cost {
+  protected:
+    static constexpr fabric::Rank kSelf = 2, kFirst[] = {0, 2};
+    CountingFabric far{world.fabric(kSelf)};
+    Lock far_lock{far, WindowSlots::lock};
+    Gate far_gate{far, far_lock, WindowSlots::gate, {kSelf, kFirst}, {.alls = 2, .exclusives = 3}};
+
+    void lock_all() {
+        far_gate.enter_all();
+        far_gate.leave_all();
+    }
+    void exclusive() {
+        far_gate.release_exclusive(kSelf, far_gate.acquire_exclusive(kSelf, false));
+    }
+    void forget() { far.take(), far.take_off_node(); }
+};
+
+TEST_F(CostOfTheGate, LockAllStaysOnItsNodeWhileExclusivesAreRare) {
+    lock_all(); // with the one that takes it from exclusives no row begins
+    for (int i = 0; i < 4; ++i) {
+        lock_all();
+        lock_all();
+        forget();
+        for (int j = 0; j < 100; ++j)
+            lock_all();
+        EXPECT_EQ(far.take_off_node(), VerbCounts{});
+        EXPECT_EQ(far.take(), (VerbCounts{.gets = 100, .atomics = 100, .posted = 100}));
+        exclusive(); // takes it away
+    }
+}
+
+TEST_F(CostOfTheGate, ExclusivesTakeItBackAndThenPayTwoReads) {
+    lock_all();
+    for (int i = 0; i < 3; ++i)
+        exclusive();
+    forget();
+    for (int i = 0; i < 100; ++i) {
+        exclusive();
+        EXPECT_EQ(far.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 1}));
+    }
+    EXPECT_EQ(far.take_off_node(), VerbCounts{});
+}
+
+TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
+    lock_all();
+    EXPECT_EQ(far_gate.changes(), 1U); // from those who were there before
+    lock_all();
+    lock_all();
+    EXPECT_EQ(far_gate.changes(), 2U); // to lock_alls
+    forget();
+    exclusive();
+    EXPECT_EQ(far_gate.changes(), 3U); // to nobody
+    // G: begin, one a node, end, enter; the target. One look at each node besides.
+    EXPECT_EQ(far.take().atomics, 1U + 2 + 1 + 1 + 1);
+    for (int i = 0; i < 100; ++i) {
+        lock_all();
+        exclusive();
+    }
+    EXPECT_EQ(far_gate.changes(), 3U);
+}
+
+TEST_F(CostOfTheGate, WindowsOfOneNodeNeverBecomeLockAlls) {
+    for (int i = 0; i < 300; ++i) {
+        gate.enter_all();
+        gate.leave_all();
+    }
+    EXPECT_EQ(gate.changes(), 1U);
 }
 
 } // namespace

@@ -11,8 +11,8 @@
 namespace rmalock::locks {
 namespace {
 
-constexpr const char* kAll[] = {"direct_passive", "pfx",        "rma_rw",  "rma_mcs",
-                                "d_mcs",          "fompi_spin", "fompi_rw"};
+constexpr const char* kAll[] = {"direct_passive", "pfx",   "pfl",        "rma_rw",
+                                "rma_mcs",        "d_mcs", "fompi_spin", "fompi_rw"};
 
 Design alike(std::size_t ranks, const Wishes& wishes) {
     return design(asked(wishes), std::vector<Site>(ranks));
@@ -73,6 +73,9 @@ TEST(Design, MemoryIsWhatTheLockNeeds) {
     // Elements of two: each of the two keeps the records of three targets.
     EXPECT_EQ(slots("rma_mcs", "node:2", 0).elements, 3 * kLine);
     EXPECT_EQ(slots("rma_mcs", "flat", 0).elements, 0U);
+    // The map, and three lines for each record.
+    EXPECT_EQ(slots("pfl", "node:2", 0).elements, (1 + 3 * 3) * kLine);
+    EXPECT_EQ(slots("pfl", "flat", 0).elements, (1 + 3 * 1) * kLine);
     // Elements of two in elements of four, and one of two: a record for two of the six, or for
     // three.
     EXPECT_EQ(slots("rma_mcs", "node:2,rack:2", 0).elements, (3 + 3) * kLine);
@@ -91,6 +94,7 @@ TEST(Design, SaysWhatTheTreeIs) {
     EXPECT_EQ(lines[1], "lines of 64 bytes at each rank: 1 home record, 4 queue nodes, 6 for "
                         "elements and counters");
     EXPECT_EQ(summary(alike(4, {.lock = "pfx"})), "");
+    EXPECT_EQ(summary(alike(4, {.lock = "pfl", .topology = "node:2"})), ", 2 nodes");
 }
 
 TEST(Design, ThereIsALockOfEveryName) {

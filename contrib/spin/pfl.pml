@@ -1,0 +1,436 @@
+/* The phase-fair lock over nodes, ompi_osc_rmalock/locks/pfl.hh and members.hh: readers' nodes that become
+ * members and leave. Cohorts of writers are left out, each writer is its own; their queues are those of
+ * rma_rw.pml. A node joins with the first reader and leaves when a writer finds that none has come.
+ *
+ * WRITERS writers and HOLDERS readers that hold a lock elsewhere, READERS readers on a node of their own
+ * each, of which the target's is none; ROUNDS acquires each. Every step touches one shared word; what others
+ * cannot see happens with the step before it. A process that cannot go on in the end is an invalid end state.
+ *
+ * -DNO_DRAIN: a writer does not wait for the readers inside members.
+ * -DNO_SECOND_LOOK: it believes what it knew of members before the readers at home had left.
+ * -DLOOKS_ON_A_HINT: it looks for members as soon as somebody says that they have left.
+ * -DJOINS_OUTSIDE: a reader lets its node join after it has left.
+ * -DLEAVES_ANYWAY: a node leaves though a reader waits at its counter. */
+#ifndef WRITERS
+#define WRITERS 2
+#endif
+#ifndef READERS
+#define READERS 1
+#endif
+#ifndef HOLDERS
+#define HOLDERS 0
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+#ifndef T_W
+#define T_W 2
+#endif
+#define ALL (WRITERS + READERS + HOLDERS)
+#define NOBODY 0
+
+/* the home record: S = [phase | members | exclusives | readers], RO = [inside | drainer], TAIL, HW, RH, MAP */
+bit phase = 0;
+byte members = 0, exclusives = 0, readers = 0;
+byte drainer = NOBODY;
+short count = 0;
+byte tail = NOBODY;
+byte meeting = 0; /* 0, the name of a node, or a PHASE */
+byte list[2];
+bool mapped[READERS + 1];
+/* a message: 0 none, DIRECT(chain, whether there are members), PHASE(r, whether, phase) */
+#define DIRECT(n, m) ((n) + 32 * (m))
+#define PHASE(r, m, p) (128 + (r) + 16 * (m) + 32 * (p))
+#define IS_PHASE(x) ((x) >= 128)
+/* the counters of reader n's node: A = [generation | closed | member | arrivals], D = [inside | drainer] */
+bit generation[READERS + 1];
+bool closed[READERS + 1], member[READERS + 1];
+byte arrivals[READERS + 1];
+short inside[READERS + 1];
+byte waiting[READERS + 1];
+/* the processes' own nodes */
+byte next[ALL + 1], status[ALL + 1], gone[ALL + 1];
+bool drained[ALL + 1], wake[ALL + 1];
+
+byte readers_inside = 0, writers_inside = 0; /* ghosts */
+
+inline leave_drain() {
+    atomic { before = count; other = drainer; count-- };
+    if
+    :: before == 1 && other != NOBODY -> drained[other] = true
+    :: else
+    fi
+}
+
+inline wake_all(f) {
+    atomic { other = list[f]; list[f] = NOBODY };
+    if
+    :: other != NOBODY -> wake[other] = true
+    :: else
+    fi
+}
+
+inline wait_in_list() {
+    over = false;
+    do
+    :: over -> break
+    :: else ->
+        atomic { prev = list[mine]; list[mine] = me };
+        over = (phase != mine);
+        if
+        :: over -> wake_all(mine)
+        :: else
+        fi;
+        atomic { wake[me] -> wake[me] = false };
+        if
+        :: prev != NOBODY -> wake[prev] = true
+        :: else
+        fi;
+        if
+        :: !over -> over = (phase != mine)
+        :: else
+        fi
+    od
+}
+
+inline join_drain() {
+    over = false;
+    do
+    :: over -> break
+    :: !over && phase != mine -> over = true
+    :: !over && drainer != NOBODY ->
+        atomic { before = count; other = drainer; count++ };
+        if
+        :: other == NOBODY -> leave_drain()
+        :: else ->
+            over = true;
+            if
+            :: phase != mine -> leave_drain()
+            :: else
+            fi
+        fi
+    od
+}
+
+inline enter_as_reader() { atomic { readers_inside++; assert(writers_inside == 0) } }
+
+inline depart() {
+    atomic { before = inside[node]; other = waiting[node]; inside[node]-- };
+    if
+    :: before == 1 && other != NOBODY -> waiting[node] = NOBODY; gone[other]++
+    :: else
+    fi
+}
+
+/* its node becomes a member, if it is none; `other` says whether it did */
+inline join() {
+    mine = phase;
+    atomic {
+        other = !member[node];
+        if
+        :: other -> member[node] = true; closed[node] = false; generation[node] = mine; arrivals[node] = 0
+        :: else
+        fi
+    };
+    if
+    :: other -> mapped[node] = true
+    :: else
+    fi
+}
+
+inline leave_home(joined) {
+    atomic { readers_inside--; readers--; members = members + joined; writers = exclusives };
+    if
+    :: writers != 0 -> leave_drain()
+    :: else
+    fi
+}
+
+inline read_at_home(holds) {
+    atomic { mine = phase; writers = exclusives; readers++ };
+    if
+    :: writers != 0 && holds -> join_drain()
+    :: writers != 0 && !holds -> wait_in_list()
+    :: else
+    fi;
+    enter_as_reader();
+    other = 0;
+#ifdef JOINS_OUTSIDE
+    leave_home(0);
+    if
+    :: !holds -> join(); members = members + other
+    :: else
+    fi
+#else
+    if
+    :: !holds -> join()
+    :: else
+    fi;
+    leave_home(other)
+#endif
+}
+
+proctype reader(byte me; byte node) {
+    byte round, other, prev, writers;
+    short before;
+    bit mine;
+    bool over, by_member;
+    for (round : 1 .. ROUNDS) {
+        by_member = false;
+        if
+        :: node != 0 ->
+            atomic {
+                by_member = member[node];
+                over = closed[node];
+                mine = generation[node];
+                if
+                :: by_member -> arrivals[node]++
+                :: else
+                fi
+            }
+        :: else
+        fi;
+        if
+        :: by_member ->
+            if
+            :: over -> generation[node] != mine
+            :: else
+            fi;
+            enter_as_reader();
+            readers_inside--;
+            depart()
+        :: else -> read_at_home(node == 0)
+        fi;
+        atomic { other = 0; prev = 0; writers = 0; before = 0; mine = 0; over = false; by_member = false }
+    }
+}
+
+inline name_drainer(r) {
+    drained[me] = false;
+    atomic { drainer = me; count = count + r; before = count };
+    if
+    :: before != 0 -> drained[me]
+    :: else
+    fi
+}
+
+inline close_drain() {
+    do
+    :: true ->
+        atomic { drainer = NOBODY; before = count };
+        if
+        :: before == 0 -> break
+        :: else -> name_drainer(0)
+        fi
+    od
+}
+
+inline close_members() {
+    left = 0;
+    to_come = 0;
+    remain = false;
+    n = 1;
+    do
+    :: n > READERS -> break
+    :: else ->
+        if
+        :: mapped[n] ->
+            atomic { r = arrivals[n]; arrivals[n] = 0; closed[n] = true; generation[n] = mine };
+            other = 0;
+            if
+            :: r == 0 ->
+                atomic {
+#ifdef LEAVES_ANYWAY
+                    member[n] = false; closed[n] = false; generation[n] = 0; arrivals[n] = 0; other = 1
+#else
+                    if
+                    :: arrivals[n] == 0 -> member[n] = false; closed[n] = false; generation[n] = 0; other = 1
+                    :: else
+                    fi
+#endif
+                }
+            :: else ->
+                atomic { inside[n] = inside[n] + r; before = inside[n] };
+                if
+                :: before != 0 ->
+                    atomic { waiting[n] = me; before = inside[n] };
+                    if
+                    :: before != 0 -> to_come++
+                    :: else -> waiting[n] = NOBODY
+                    fi
+                :: else
+                fi
+            fi;
+            if
+            :: other == 1 -> mapped[n] = false; left++
+            :: else -> remain = true
+            fi
+        :: else
+        fi;
+        n++
+    od;
+    if
+    :: left != 0 -> members = members - left
+    :: else
+    fi
+}
+
+/* r readers at home, `others` whether there are members, `mine` the phase */
+inline take_from_readers() {
+    if
+    :: r != 0 ->
+        name_drainer(r);
+#ifdef LOOKS_ON_A_HINT
+        others = (members != 0);
+        close_drain()
+#else
+        close_drain();
+#ifndef NO_SECOND_LOOK
+        others = (members != 0)
+#endif
+#endif
+    :: else
+    fi;
+    if
+    :: others ->
+        close_members();
+        others = remain;
+#ifndef NO_DRAIN
+        if
+        :: to_come != 0 ->
+            drainer = me;
+            atomic { gone[me] == to_come -> gone[me] = 0 };
+            close_drain()
+        :: else
+        fi
+#endif
+    :: else
+    fi
+}
+
+inline wait_in_queue() {
+    message = 0;
+    atomic { other = tail; tail = me };
+    if
+    :: other != NOBODY -> next[other] = me; atomic { status[me] != 0 -> message = status[me]; status[me] = 0 }
+    :: else ->
+        atomic { other = meeting; meeting = me };
+        if
+        :: IS_PHASE(other) -> message = other
+        :: else -> atomic { status[me] != 0 -> message = status[me]; status[me] = 0 }
+        fi;
+        meeting = 0
+    fi
+}
+
+inline leave_queue() {
+    atomic { succ = next[me]; next[me] = NOBODY };
+    if
+    :: succ == NOBODY ->
+        atomic {
+            if
+            :: tail == me -> tail = NOBODY; other = 1
+            :: else -> other = 0
+            fi
+        };
+        if
+        :: other == 0 -> atomic { next[me] != NOBODY -> succ = next[me]; next[me] = NOBODY }
+        :: else
+        fi
+    :: else
+    fi
+}
+
+inline open_members() {
+    n = 1;
+    do
+    :: n > READERS -> break
+    :: else ->
+        if
+        :: mapped[n] -> atomic { closed[n] = false; generation[n] = 1 - generation[n] }
+        :: else
+        fi;
+        n++
+    od
+}
+
+inline change_phase() {
+    if
+    :: others -> open_members()
+    :: else
+    fi;
+    atomic {
+        exclusives = exclusives - chain;
+        left = exclusives;
+        r = readers;
+        mine = phase;
+        phase = 1 - phase;
+        message = PHASE(r, (members != 0), phase)
+    };
+    if
+    :: r != 0 -> wake_all(mine)
+    :: else
+    fi;
+    if
+    :: left != 0 && succ == NOBODY -> atomic { succ = meeting; meeting = message }
+    :: else
+    fi;
+    if
+    :: left != 0 && succ != NOBODY -> status[succ] = message
+    :: else
+    fi
+}
+
+proctype writer(byte me) {
+    byte round, other, succ, chain, r, left, message, to_come, n;
+    short before;
+    bit mine;
+    bool queued, others, remain;
+    for (round : 1 .. ROUNDS) {
+        atomic {
+            left = exclusives; r = readers; others = (members != 0); mine = phase; exclusives++; chain = 1;
+            queued = false
+        };
+        if
+        :: left != 0 ->
+            queued = true;
+            wait_in_queue();
+            if
+            :: IS_PHASE(message) -> r = message & 15; others = (message >> 4) & 1; mine = (message >> 5) & 1
+            :: else -> r = 0; chain = (message & 31) + 1; others = (message >> 5) & 1
+            fi
+        :: else
+        fi;
+        if
+        :: chain == 1 -> take_from_readers()
+        :: else
+        fi;
+        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0) };
+        writers_inside--;
+        succ = NOBODY;
+        if
+        :: queued -> leave_queue()
+        :: else
+        fi;
+        if
+        :: succ != NOBODY && chain < T_W -> status[succ] = DIRECT(chain, others)
+        :: else -> change_phase()
+        fi;
+        atomic {
+            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; to_come = 0; n = 0; before = 0; mine = 0;
+            queued = false; others = false; remain = false
+        }
+    }
+}
+
+init {
+    byte i = 0;
+    atomic {
+        do
+        :: i < WRITERS -> i++; run writer(i)
+        :: i >= WRITERS && i < WRITERS + READERS -> i++; run reader(i, i - WRITERS)
+        :: i >= WRITERS + READERS && i < ALL -> i++; run reader(i, 0)
+        :: else -> break
+        od
+    }
+}

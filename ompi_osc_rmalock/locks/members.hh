@@ -1,0 +1,219 @@
+// Reader counters of nodes that are members of a target's lock while it pays, and leave when idle.
+//
+// Our own: the counters are those of RMA-RW (P. Schmid, M. Besta, T. Hoefler: "High-Performance
+// Distributed RMA Locks", HPDC 2016, the distributed counter), which there all count always, so
+// that a writer has to visit all of them. Here a target starts without any. See pfl.hh for the lock
+// around them, which says who owns a target, exclusively or as one of its readers.
+//
+// Words (all atomic use), for a target t:
+//
+//    at seat(n, t), a process of node n, on two lines
+//       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
+//           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
+//       D   [ inside:24 | drainer:40 ]         departures count down; see below
+//    at t
+//       MAP one bit for each node: it is a member
+//    GONE of a waiting writer's node of the pool: so many counters have drained
+//
+//    arrive   v = FADD(A, 1)                                 // the one atomic of a member's reader
+//             v.MB:  if v.W: await A.GEN != v.GEN;  in
+//             !v.MB: take the lock at home; v.arrivals says how many of the node have done so since
+//                    the phase of v.GEN began. Who finds another phase there starts a new count.
+//    depart   o = FADD(D, -1 reader)
+//             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
+//    join     by a reader that is inside by way of home:
+//             a = A;  if !a.MB and CAS(A, a -> [GEN = S.PH | MB | 0]) == a: FADD(MAP, bit)
+//    close    by the owner, for each member: a = SWAP(A, [GEN = S.PH | W | MB | 0])
+//                 if a.arrivals: o = FADD(D, +a.arrivals)
+//                     if o.inside + a.arrivals: o = FADD(D, me)
+//                         if o.inside: one GONE more is to come, else: FADD(D, -me)
+//                 else if a.IDLE + 1 < limit: FADD(A, IDLE = a.IDLE + 1)
+//                 else if CAS(A, [GEN | W | MB | 0] -> 0) succeeds: FADD(MAP, -bit)         // left
+//    open     by the owner, for each member: ADD(A, W);  flush
+//
+// Adding W a second time clears it and flips GEN, whose carry is lost.
+//
+// Why nobody is forgotten: an arrival at a member is never taken back, and what it met is decided
+// by the one FADD. Either the owner's swap finds it, and waits for its departure; or it finds W, is
+// let in by the open that follows, and the next swap finds it. An arrival that met no member is
+// matched by no departure; joining and leaving drop it from the count. `inside` counts modulo 2^24:
+// departures of a phase without writers may be many, but not that many readers are inside.
+//
+// Why GEN is enough: who waits for it to flip has arrived behind a swap. The next swap comes after
+// the open that flips it, and the open after that one after this reader has departed. A node leaves
+// only by a CAS that finds nobody waiting.
+//
+// Why readers may let a node join: while one of them is inside by way of home, no writer owns the
+// target, and a writer reads MAP only after all of them have left. That holds for readers that were
+// admitted by the home record, not for those that have joined a drain (pfl.hh).
+//
+// Why it has to be flushed: a swap of the next owner that comes before the open sees W, and the
+// open then clears the W that it has set.
+//
+// Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside;
+// open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: 1 line for MAP, and 2
+// lines * ceil(P / ranks of the smallest node).
+#pragma once
+
+#include "locks/drain.hh"
+#include "topology/tree.hh"
+
+namespace rmalock::locks {
+
+/// When nodes become members, and cease to be.
+struct MemberLimits {
+    Value k_in = 4;  ///< readers of a node at home in one phase after which it joins; 0: never
+    Value idle = 16; ///< closings in a row without a reader after which it leaves, < 2^8
+};
+
+template <fabric::Fabric F>
+class Members {
+  public:
+    static constexpr Slot kMapSlots = fabric::kWordsPerLine;
+    static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
+    static constexpr Slot kGone = 4; ///< of a pool node; 0-3 are in mcs_queue.hh, drain.hh,
+                                     ///< push_list.hh
+
+    /// The map is slots `map`... of every rank; a node's record is at `counter` of the rank and
+    /// slot that `record(node, target)` of the lock says.
+    Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits)
+        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits) {}
+
+    static constexpr bool is_member(Value a) { return (a & kMember) != 0; }
+    static constexpr bool is_closed(Value a) { return (a & kWrite) != 0; }
+    static constexpr Value generation(Value a) { return a >> 63; }
+    static constexpr Value arrivals(Value a) { return a & (kIdle1 - 1); }
+
+    /// Whether nodes may join at all.
+    bool possible() const { return limits_.k_in != 0; }
+
+    Value arrive(Word a) { return fabric_.fetch_add(a, 1); }
+
+    void await_open(Word a, Value arrived) {
+        fabric_.await(a, [arrived](Value v) { return generation(v) != generation(arrived); });
+    }
+
+    void depart(Word a) {
+        const Word d = departures(a);
+        const Value o = fabric_.fetch_add(d, Value{0} - DrainWord::kReader);
+        if (DrainWord::drainer(o) == 0 || DrainWord::inside(o) != 1)
+            return;
+        fabric_.fetch_add(d, Value{0} - DrainWord::drainer(o)); // before the drainer goes on
+        fabric_.add(field(node_of(DrainWord::drainer(o)), kGone), 1);
+    }
+
+    /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
+    /// Returns whether it pays to join.
+    bool pays(Word a, Value arrived, Value phase) {
+        if (generation(arrived) == phase)
+            return arrivals(arrived) + 1 >= limits_.k_in;
+        // Somebody else's arrival in between makes it fail; that one starts the count, then.
+        fabric_.compare_swap(a, arrived + 1, phase << 63 | 1);
+        return limits_.k_in == 1;
+    }
+
+    /// Makes `node`, whose counter is `a`, a member. `phase_now` is asked only if it is not one.
+    template <class PhaseNow>
+    bool join(std::size_t node, Rank target, Word a, PhaseNow&& phase_now) {
+        const Value seen = fabric_.get(a);
+        if (is_member(seen) || fabric_.compare_swap(a, seen, phase_now() << 63 | kMember) != seen)
+            return false; // another reader was faster, or will be
+        fabric_.fetch_add(map(target, node), bit(node));
+        return true;
+    }
+
+    struct Closed {
+        Value left = 0;    ///< nodes that have ceased to be members
+        Value remain = 0;  ///< nodes that have not
+        Value to_come = 0; ///< of these, how many will add to GONE of `me`
+    };
+
+    /// For the owner: no reader enters any member any more. `counter(node)` is A of a node.
+    template <class Counter>
+    Closed close(Rank target, Value phase, Word me, Counter&& counter) {
+        Closed closed;
+        for_each(target, [&](std::size_t node) {
+            const Word a = counter(node);
+            const Value before = fabric_.swap(a, phase << 63 | kWrite | kMember);
+            if (arrivals(before) == 0 && leaves(a, phase, idle(before) + 1)) {
+                fabric_.fetch_add(map(target, node), Value{0} - bit(node));
+                ++closed.left;
+                return;
+            }
+            ++closed.remain;
+            closed.to_come += is_inhabited(departures(a), arrivals(before), name_of(me));
+        });
+        return closed;
+    }
+
+    void await_drained(Word me, Value to_come) {
+        fabric_.await(field(me, kGone), fabric::equals(to_come));
+        fabric_.fetch_add(field(me, kGone), Value{0} - to_come);
+    }
+
+    template <class Counter>
+    void open(Rank target, Counter&& counter) {
+        for_each(target, [&](std::size_t node) { fabric_.add(counter(node), kWrite); });
+        fabric_.flush_all();
+    }
+
+    /// For diagnosis: whether readers are inside a member.
+    template <class Counter>
+    bool is_taken(Rank target, Counter&& counter) {
+        bool taken = false;
+        for_each(target, [&](std::size_t node) {
+            const Word a = counter(node);
+            const Value inside = arrivals(fabric_.get(a)) * DrainWord::kReader;
+            taken = taken || DrainWord::inside(inside + fabric_.get(departures(a))) != 0;
+        });
+        return taken;
+    }
+
+  private:
+    static constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61,
+                           kIdle1 = Value{1} << 53;
+
+    static constexpr Value idle(Value a) { return a >> 53 & 0xff; }
+    static constexpr Value bit(std::size_t node) { return Value{1} << node % 64; }
+
+    Word map(Rank target, std::size_t node) const {
+        return {target, map_ + static_cast<Slot>(node / 64)};
+    }
+    static Word departures(Word a) { return field(a, fabric::kWordsPerLine); }
+
+    template <class Visit>
+    void for_each(Rank target, Visit&& visit) {
+        for (std::size_t first = 0; first < nodes_.elements(); first += 64)
+            for (Value left = fabric_.get(map(target, first)); left != 0; left &= left - 1)
+                visit(first + static_cast<std::size_t>(std::countr_zero(left)));
+    }
+
+    /// For a closed counter that nobody has arrived at: whether its node is no member any more.
+    bool leaves(Word a, Value phase, Value idle) {
+        if (idle < limits_.idle) {
+            fabric_.fetch_add(a, idle * kIdle1);
+            return false;
+        }
+        // Not if a reader has come by now: it waits for this counter to open.
+        const Value closed = phase << 63 | kWrite | kMember;
+        return fabric_.compare_swap(a, closed, 0) == closed;
+    }
+
+    /// Whether readers are inside a closed counter, the last of which will say so to `me`.
+    bool is_inhabited(Word d, Value arrived, Value me) {
+        const Value n = arrived * DrainWord::kReader; // may be 0 even so: it counts modulo 2^24
+        if (arrived == 0 || DrainWord::inside(fabric_.fetch_add(d, n) + n) == 0)
+            return false;
+        if (DrainWord::inside(fabric_.fetch_add(d, me)) != 0)
+            return true;
+        fabric_.fetch_add(d, Value{0} - me);
+        return false;
+    }
+
+    F& fabric_;
+    Slot map_;
+    const topology::Level& nodes_;
+    MemberLimits limits_;
+};
+
+} // namespace rmalock::locks

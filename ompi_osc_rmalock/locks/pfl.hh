@@ -1,0 +1,420 @@
+// PFL: pfx.hh over nodes. Writers queue in their node first; nodes whose readers come often count
+// them on the node.
+//
+// Our own. At home, readers and writers are accounted for as in pfx.hh: registered in one word,
+// phase-fair, everybody waits on a word of its own. Writers of a node form a cohort, as in RMA-MCS
+// (queue_tree.hh with two levels); the first of it registers for all. Readers' nodes are members
+// of a target's lock while it pays (members.hh).
+//
+// Words at the target's home (all atomic use), one line:
+//
+//    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered; readers
+//                                              registered
+//    RO     readers that a writer waits for, and its name (drain.hh)
+//    TAIL   the last cohort in the queue
+//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
+//    RH[2]  the last reader on the list of phase 0, 1
+//
+// At seat(n, t), a process of node n: TAIL (atomic) of the cohort's queue, and the node (NEXT,
+// STATUS, mailbox) with which the cohort stands in the home's queue; A and D of members.hh.
+// Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
+//
+// STATUS is DIRECT(chain, cohorts, members), PHASE(r, members, PH), or in a cohort PASS(in a row,
+// and what the holder knows) or HEAD: the lock is to be fetched from home.
+//
+//    s_acq  unless it holds a lock elsewhere, or the target is on its node: v = arrive(A)
+//               v.MB: wait if v.W;  in
+//           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
+//           wait(RH[s.PH]), or pass waiting writers, as in pfx.hh
+//    s_rel  in by way of A: depart(D)
+//           else s = FADD(S, -1, and +MB1 if K_in readers of its node came in this phase, and
+//                            it could make the node a member)
+//               if s.XC: leave(RO)
+//    x_acq  if join(TAIL of the node): await STATUS;  if PASS: in
+//           s = FADD(S, X1);  if s.XC == 0: take(s.RC, s.MB, s.PH); in
+//           if join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
+//           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
+//           take(what PHASE says)
+//    take   if r: drain(RO, r);  members = GET(S).MB
+//           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
+//               if readers are inside: open(RO); await GONE; close(RO)
+//    x_rel  succ = NEXT
+//           if succ and in a row < T_L and chain < T_W: PUT(succ.STATUS, PASS); return
+//           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
+//           if nsucc and chain < T_W: PUT(nsucc.STATUS, DIRECT)
+//           else if members: open(all members);  flush
+//               s = FADD(S, PH - cohorts * X1)                                    // phase change
+//               if s.RC: wake_all(RH[s.PH])
+//               if s.XC > cohorts: PHASE(s.RC, s.MB, PH) to nsucc, or by way of HW
+//           flush(the cohort's node);  succ = succ or leave(TAIL of the node)
+//           if succ: PUT(succ.STATUS, HEAD)
+//    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
+//
+// Deviations from the sketch that this comes from
+//   P1  A node becomes a member by one of its readers, which is inside by way of home and has to
+//       change S anyway, not by an owner that looks for requests. No exclusive has to come first,
+//       none looks for anything but MB in the S it fetches, and a reader never waits for readers:
+//       an empty exclusive acquire "to inflate" would deadlock a program whose readers meet in a
+//       barrier while they are inside.
+//   P2  So the readers at home are drained before the members are closed: until they are gone,
+//       another node may join. With r == 0 nobody can, and MB in S is all that has to be looked at.
+//   P3  Readers that hold a lock elsewhere always go home, where they may join the drain. It is
+//       open again while the members drain; else one would be shut out by an owner that waits for a
+//       reader who waits for it.
+//   P4  Members are closed by a swap that takes their count, so that nobody keeps the last one; the
+//       last to depart takes the drainer's name out, so that the owner need not come back.
+//   P5  No node joins for a target of its own: its readers reach the home record as cheaply.
+//
+// Why it excludes: as in pfx.hh at home, where a cohort is an exclusive that holds for long; and
+// members are closed and empty from `take` until the chain that began with it ends.
+//
+// Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
+// waits for those before it in its cohort, T_L of each other node for each T_L of its own, and for
+// the readers that were admitted before members closed, at one change of phase per T_W.
+//
+// Cost off node: without members as pfx.hh, 1 atomic = 1 round trip for each of the four calls,
+// beside 1 atomic (reader), 2 atomics and 1 get (writer) on the own node. Member's reader: nothing.
+// A change of phase with M members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over
+// in the node 1 posted put on it, to another node 1 posted put off it.
+// In the nic domain all atomics, those on the own node too, are the adapter's, because members are
+// closed from other nodes; it is as correct there, but a member's reader pays two of them.
+// Memory at each rank: a line for the home record, one for the map of members, and 3 * ceil(P /
+// ranks of the smallest node); one node (a line) per lock that a process holds exclusively or
+// awaits.
+#pragma once
+
+#include "locks/drain.hh"
+#include "locks/mcs_queue.hh"
+#include "locks/members.hh"
+#include "locks/push_list.hh"
+
+namespace rmalock::locks {
+
+/// Thresholds of Pfl.
+struct PflLimits {
+    /// T_W: how many exclusives may follow each other before waiting readers are let in, < 2^20.
+    Value t_w = 64;
+    /// T_L: how many of them within a node, before another node has its turn, < 2^20.
+    Value t_l = 64;
+    Value t_r = 0;         ///< readers let in before a writer closes the members again
+    unsigned patience = 0; ///< polls a writer waits for them at most
+    MemberLimits members{};
+};
+
+template <fabric::Fabric F>
+class Pfl {
+  public:
+    static constexpr const char* kName = "pfl";
+    static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
+    /// Slots of the pool per lock that a process holds or awaits.
+    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+
+    /// Slots at each rank beside kHomeSlots and the pool.
+    static Slot node_slots(const topology::Level& nodes) {
+        return Members<F>::kMapSlots + nodes.records() * kRecordSlots;
+    }
+
+    /// The home record is slots `home`... of every rank, all else slots `records`... All zeroed
+    /// before the first acquire of anybody. `nodes` outlives the lock.
+    Pfl(F& fabric, Slot home, Slot records, Pool& pool, const topology::Level& nodes,
+        PflLimits limits = {})
+        : fabric_(fabric), queue_(fabric), readers_(fabric), drain_(fabric),
+          members_(fabric, records, nodes, limits.members), home_(home),
+          records_(records + Members<F>::kMapSlots), pool_(pool), nodes_(nodes),
+          my_node_(nodes.element(fabric.self())), limits_(limits) {}
+
+    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
+    /// be made to wait behind writers that wait themselves.
+    Hold acquire_shared(Rank target, bool holds_others = false) {
+        const Word a = counter(my_node_, target);
+        const bool counted =
+            members_.possible() && nodes_.element(target) != my_node_ && !holds_others;
+        Value arrived = 0;
+        if (counted) {
+            arrived = members_.arrive(a);
+            if (Members<F>::is_member(arrived)) {
+                if (Members<F>::is_closed(arrived))
+                    members_.await_open(a, arrived);
+                return {kByMember};
+            }
+        }
+        const Value s = fabric_.fetch_add(word(target, kS), 1);
+        const bool joins = counted && members_.pays(a, arrived, phase(s));
+        if (exclusives(s) != 0)
+            wait_as_reader(target, s, holds_others);
+        return {joins ? kJoins : kByHome};
+    }
+
+    void release_shared(Rank target, Hold held) {
+        const Word a = counter(my_node_, target);
+        if (held.opaque == kByMember) {
+            members_.depart(a);
+            return;
+        }
+        Value change = Value{0} - 1;
+        if (held.opaque == kJoins && members_.join(my_node_, target, a, [&] {
+                return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
+            }))
+            change += kMember1;
+        if (exclusives(fabric_.fetch_add(word(target, kS), change)) != 0)
+            drain_.leave(word(target, kRo));
+    }
+
+    Hold acquire_exclusive(Rank target) {
+        const Word own = pool_.take();
+        if (queue_.join(cohort_tail(target), own)) {
+            const Value status = queue_.await_and_take_status(own);
+            if (status != kHead)
+                return hold(own, unpacked(status));
+        }
+        return hold(own, fetch_from_home(target, own));
+    }
+
+    void release_exclusive(Rank target, Hold held) {
+        const Word own = pool_.node(held.opaque & kIndexMask);
+        const Turn mine = unpacked(held.opaque >> kIndexBits);
+        Value succ = queue_.next(own);
+        if (succ != 0 && mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w) {
+            Turn next = mine;
+            ++next.in_a_row, ++next.chain;
+            queue_.tell(succ, packed(next));
+            fabric::handed_over(fabric_, fabric_.self());
+        } else {
+            give_home(target, mine);
+            if (succ == 0)
+                succ = queue_.leave(cohort_tail(target), own);
+            if (succ != 0)
+                queue_.tell(succ, kHead);
+        }
+        pool_.give(own);
+    }
+
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool exclusive) {
+        const Value s = fabric_.get(word(target, kS));
+        if (exclusives(s) != 0 || !exclusive)
+            return exclusives(s) != 0;
+        return readers(s) != 0 || members_.is_taken(target, counters(target));
+    }
+
+  private:
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
+    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then its own queue.
+    static constexpr Slot kCohortTail = 2, kCounter = fabric::kWordsPerLine;
+    static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
+
+    // ---- what the words hold --------------------------------------------------------------------
+    static constexpr unsigned kRcBits = 24, kXcBits = 24;
+    static constexpr Value kX1 = Value{1} << kRcBits;
+    static constexpr Value kMember1 = Value{1} << (kRcBits + kXcBits);
+    /// Added, not or-ed: the carry out of the top bit is meant to be lost.
+    static constexpr Value kPhase = Value{1} << 63;
+
+    static constexpr Value phase(Value s) { return s >> 63; }
+    static constexpr bool has_members(Value s) { return (s & ~kPhase) >= kMember1; }
+    static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
+    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+
+    /// A shared hold.
+    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2;
+
+    /// What a holder knows.
+    struct Turn {
+        Value in_a_row = 1;   ///< of its node have had the lock
+        Value chain = 1;      ///< since the last change of phase, itself included
+        Value cohorts = 1;    ///< registered in S for them
+        bool queued = false;  ///< its cohort is in the home's queue
+        bool members = false; ///< there are, and they are closed
+    };
+    // A turn takes 54 bits: in a cohort's STATUS not 0 or HEAD, at home not PHASE, and there is
+    // room for the index of a pool node beside it.
+    static constexpr unsigned kCountBits = 20, kCohortBits = 12;
+    static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
+    static constexpr unsigned kIndexBits = 9;
+    static constexpr Value kIndexMask = (Value{1} << kIndexBits) - 1;
+    static_assert(Pool::kMaxNodes <= kIndexMask + 1);
+
+    static constexpr Value packed(Turn t) {
+        Value v = t.queued * Value{2} + t.members;
+        v = v << kCohortBits | t.cohorts;
+        v = v << kCountBits | t.chain;
+        return v << kCountBits | t.in_a_row;
+    }
+    static constexpr Turn unpacked(Value v) {
+        constexpr Value kCount = (Value{1} << kCountBits) - 1;
+        const Value flags = v >> (2 * kCountBits + kCohortBits);
+        return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
+                (flags & 2) != 0, (flags & 1) != 0};
+    }
+    Hold hold(Word own, Turn turn) const { return {packed(turn) << kIndexBits | pool_.index(own)}; }
+
+    /// Both chain and in_a_row are at least 1 in a turn.
+    static constexpr Value kHead = 1;
+    static_assert(kHead < Value{1} << kCountBits);
+    /// PHASE says what S said without its exclusives.
+    static constexpr Value kPhaseMessage = Value{1} << 62;
+    static constexpr Value phase_message(Value s) {
+        return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
+    }
+    static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
+    static_assert(2 * kCountBits + kCohortBits + 2 < 60 && kNameBits < 60);
+
+    // ---- where the words are --------------------------------------------------------------------
+    Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
+    Word record(std::size_t node, Rank target) const {
+        const topology::Seat seat = nodes_.seat(node, target);
+        return {seat.rank, records_ + seat.record * kRecordSlots};
+    }
+    Word cohort_tail(Rank target) const { return field(record(my_node_, target), kCohortTail); }
+    Word counter(std::size_t node, Rank target) const {
+        return field(record(node, target), kCounter);
+    }
+    auto counters(Rank target) const {
+        return [this, target](std::size_t node) { return counter(node, target); };
+    }
+
+    // ---- readers at home ------------------------------------------------------------------------
+    bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
+
+    /// For a reader that registered in the phase of `s`, behind an exclusive.
+    void wait_as_reader(Rank target, Value s, bool holds_others) {
+        if (holds_others) {
+            pass_waiting_writers(target, s);
+            return;
+        }
+        const Word node = pool_.take();
+        readers_.wait(list(target, s), node, [&] { return is_over(target, s); });
+        pool_.give(node);
+    }
+    Word list(Rank target, Value s) const {
+        return word(target, kRh + static_cast<Slot>(phase(s)));
+    }
+
+    void pass_waiting_writers(Rank target, Value s) {
+        const Word ro = word(target, kRo);
+        const auto over = [&] { return is_over(target, s); };
+        for (unsigned attempt = 1; !over(); ++attempt) {
+            if (drain_.is_open(ro) && drain_.join(ro, over))
+                return;
+            fabric_.backoff(attempt);
+        }
+    }
+
+    // ---- exclusives -----------------------------------------------------------------------------
+    Turn fetch_from_home(Rank target, Word own) {
+        const Value s = fabric_.fetch_add(word(target, kS), kX1);
+        Turn turn;
+        Value message = phase_message(s);
+        if (exclusives(s) != 0) {
+            message = wait_in_queue(target);
+            if (!is_phase(message)) {
+                turn = unpacked(message);
+                return {1, turn.chain + 1, turn.cohorts + 1, true, turn.members};
+            }
+            turn.queued = true;
+        }
+        turn.members = take_from_readers(target, own, message, turn.queued);
+        return turn;
+    }
+
+    /// In the home's queue with the cohort's node. Returns DIRECT or PHASE.
+    Value wait_in_queue(Rank target) {
+        const Word node = record(my_node_, target);
+        if (queue_.join(word(target, kTail), node))
+            return queue_.await_status(node);
+        // The first of the queue and the owner that is not in it find each other.
+        Value message = fabric_.swap(word(target, kHw), name_of(node));
+        if (!is_phase(message))
+            message = queue_.await_status(node);
+        fabric_.swap(word(target, kHw), 0);
+        return message;
+    }
+
+    void give_home(Rank target, const Turn& mine) {
+        const Word node = record(my_node_, target);
+        Value succ = 0;
+        if (mine.queued) {
+            queue_.take_status(node);
+            succ = queue_.next(node);
+            if (succ == 0)
+                succ = queue_.leave(word(target, kTail), node);
+        }
+        if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < kMostCohorts) {
+            queue_.tell(succ, packed(mine));
+            fabric::handed_over(fabric_, node_of(succ).rank);
+        } else
+            change_phase(target, mine, succ);
+        // The next of the cohort uses the node; it has to be clean by then. All of its words are
+        // cleaned here: who took the first turn of the cohort may have flushed nothing since.
+        if (mine.queued)
+            fabric_.flush(node.rank);
+    }
+
+    // ---- phases ---------------------------------------------------------------------------------
+    /// Takes the target from its readers. Returns whether there are members, all closed then.
+    bool take_from_readers(Rank target, Word own, Value message, bool handed_over) {
+        const Value r = readers(message);
+        bool members = (message >> 61 & 1) != 0;
+        if (r != 0) {
+            drain_.drain(word(target, kRo), own, r);
+            // Only now: until all of them have left, one may have made its node a member (P2).
+            members = has_members(fabric_.get(word(target, kS)));
+        }
+        if (!members)
+            return false;
+        if (handed_over)
+            let_readers_in(target);
+        const auto closed = members_.close(target, message >> 60 & 1, own, counters(target));
+        if (closed.left != 0)
+            fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
+        if (closed.to_come != 0) {
+            // Those who hold a lock elsewhere have to get past us while we wait (P3).
+            drain_.open(word(target, kRo), own);
+            members_.await_drained(own, closed.to_come);
+            drain_.close(word(target, kRo), own);
+        }
+        return closed.remain != 0;
+    }
+
+    /// The hold: who waits for T_R readers makes them one batch.
+    void let_readers_in(Rank target) {
+        if (limits_.t_r == 0 || limits_.patience == 0)
+            return;
+        fabric_.await_for(
+            counter(my_node_, target),
+            [this](Value v) { return Members<F>::arrivals(v) >= limits_.t_r; }, limits_.patience);
+    }
+
+    /// Lets the readers in that wait, and whoever is next take the target from them.
+    void change_phase(Rank target, const Turn& mine, Value succ) {
+        if (mine.members)
+            members_.open(target, counters(target));
+        const Value s = fabric_.fetch_add(word(target, kS), kPhase - mine.cohorts * kX1);
+        if (readers(s) != 0) {
+            readers_.wake_all(list(target, s));
+            fabric::mode_changed(fabric_);
+        }
+        if (exclusives(s) == mine.cohorts)
+            return;
+        const Value message = phase_message(s ^ kPhase);
+        if (succ == 0)
+            succ = fabric_.swap(word(target, kHw), message);
+        if (succ == 0)
+            return; // the first of the queue will find the message
+        queue_.tell(succ, message);
+        fabric::handed_over(fabric_, node_of(succ).rank);
+    }
+
+    F& fabric_;
+    McsQueue<F> queue_;
+    PushList<F> readers_;
+    Drain<F> drain_;
+    Members<F> members_;
+    Slot home_, records_;
+    Pool& pool_;
+    const topology::Level& nodes_;
+    std::size_t my_node_;
+    PflLimits limits_;
+};
+
+} // namespace rmalock::locks

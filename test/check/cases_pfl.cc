@@ -1,0 +1,183 @@
+// The phase-fair lock over nodes, and its mutants.
+#include "cases.hh"
+#include "mutants/pfl.hh"
+#include "pfl_setup.hh"
+
+namespace rmalock::check {
+
+namespace {
+
+/// Nodes of so many ranks each; T_L and T_W are 2, and a node joins with the first reader of a
+/// phase and leaves when a writer finds that none came. Target 0 is on node 0, so its readers never
+/// join.
+PflMachine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
+    return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
+}
+
+Case pfl(std::string configuration, std::vector<Script> scripts, const PflMachine& machine) {
+    Case c;
+    c.lock = locks::Pfl<CheckerFabric>::kName;
+    c.configuration = std::move(configuration);
+    c.program = on_nodes(std::move(scripts), machine);
+    return c;
+}
+
+/// Readers at home wait for the rest of one chain, from when they are registered.
+Case at_home(Case c) {
+    c.program.bound[index_of(Mode::shared)] = 2;
+    c.program.announcing_slot = pfl_fault::kS;
+    return c;
+}
+
+/// The same for readers at a member, from when they find it closed.
+Case at_member(Case c) {
+    c.program.bound[index_of(Mode::shared)] = 2;
+    c.program.announcing_slot = pfl_fault::kA;
+    c.program.announcing_bits = pfl_fault::kWrite | pfl_fault::kMember;
+    c.configuration += ", at a member";
+    return c;
+}
+
+/// Too large to count overtaking as well.
+Case deep(Case c, int preemptions = -1) {
+    c.size = Size::deep;
+    c.program.watch_overtaking = false;
+    c.limits.preemptions = preemptions;
+    return c;
+}
+
+Operation shared(Rank target) {
+    return {Operation::acquire, Mode::shared, target};
+}
+Operation exclusive(Rank target) {
+    return {Operation::acquire, Mode::exclusive, target};
+}
+Operation done(Rank target) {
+    return {Operation::release, Mode::shared, target};
+}
+
+const Script kBoth = {exclusive(0), exclusive(1), done(0), done(1)};
+const Script kReadsBoth = {shared(0), shared(1), done(0), done(1)};
+const std::vector<Script> kHoldAndWait = {{shared(0), exclusive(1), done(1), done(0)},
+                                          {shared(1), shared(0), done(0), done(1)},
+                                          {exclusive(0), done(0)}};
+/// The same with a holder that has made its node a member and is inside by way of it.
+const std::vector<Script> kHoldByMember = {
+    {exclusive(0), done(0)},
+    {shared(0), done(0), shared(0), exclusive(1), done(1), done(0)},
+    {shared(1), shared(0), done(0), done(1)}};
+
+template <class Fault, template <class> class Lock = locks::Pfl>
+Case mutant(const char* fault, Failure expected, const char* configuration,
+            std::vector<Script> scripts, const PflMachine& machine) {
+    Case c = pfl(configuration, scripts, machine);
+    c.program = on_nodes<Fault, Lock>(std::move(scripts), machine);
+    c.lock += std::string("/") + fault;
+    c.expected = expected;
+    return c;
+}
+
+void add_mutants(std::vector<Case>& cases) {
+    using namespace pfl_fault;
+    const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1),
+               j2 = joiner(2);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    // What the rest of a deadlocked search would still show.
+    const auto look_on = [&] { cases.back().limits.look_past_deadlocks = true; };
+    add(mutant<NoFlush>("no_flush", Failure::exclusion, "2W+1R x3 N=1", {w2, w2, reader(3)},
+                        apart));
+    look_on();
+    add(mutant<NoFlushOfTheNode>("no_flush_of_the_node", Failure::exclusion, "3W N=2", {w2, w2, w2},
+                                 pairs));
+    add(mutant<CountThenUndo>("count_then_undo", Failure::exclusion, "1W+1R N=1",
+                              {writer(3), reader(3)}, apart));
+    look_on();
+    add(mutant<NoDrain>("no_drain", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
+    add(mutant<NoSecondLook>("no_second_look", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
+    add(mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "1W+1R+1J N=1", {w2, r2, j2},
+                             apart));
+    add(mutant<LeavesAnyway>("leaves_anyway", Failure::exclusion, "1W+1R N=1",
+                             {writer(3), reader(3)}, apart));
+    look_on();
+    add(mutant<Sound, JoinsOutside>("joins_outside", Failure::exclusion, "1W+1R N=1", {w2, r2},
+                                    apart));
+    add(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R N=2", {w2, r2, w2, r2}, pairs));
+    look_on();
+    add(mutant<NoSelfServe>("no_self_serve", Failure::deadlock, "2W+1R N=1", {w1, w1, r1}, apart));
+    add(mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait N=1", kHoldAndWait,
+                           nodes_of(1, 2)));
+    add(mutant<JoinsAtHomeOnly>("joins_at_home_only", Failure::deadlock,
+                                "hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
+    add(mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J N=1",
+                              {w2, w2, r1, j1}, apart));
+    add(mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J N=1", {w2, w2, j1, j2},
+                            apart));
+    look_on();
+    PflMachine endless = pairs;
+    endless.limits.t_w = endless.limits.t_l = 100;
+    add(at_home(
+        mutant<Sound>("no_limit_to_chain", Failure::bypass, "2W+1R N=2", {w2, w2, r1}, endless)));
+}
+
+} // namespace
+
+void add_pfl(std::vector<Case>& cases) {
+    const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1),
+               j2 = joiner(2);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    add(at_home(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(at_member(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(pfl("1W+2R N=1", {w2, r2, r2}, apart));
+    add(pfl("3W N=1", {w2, w2, w2}, apart));
+    add(at_home(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(at_member(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(pfl("1W+2R N=2", {w2, r2, r2}, pairs));
+    add(pfl("3W N=2", {w2, w2, w2}, pairs));
+    add(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, pairs));
+    PflMachine other = apart;
+    other.limits.members.idle = 2;
+    add(pfl("1W+1R x4 N=1, second idle phase", {writer(4), reader(4)}, other));
+    add(deep(pfl("2W+1R x3 N=1, second idle phase", {w2, w2, reader(3)}, other)));
+    other.limits.members = {.k_in = 2, .idle = 1};
+    add(pfl("1W+1R x4 N=1, second reader", {writer(4), reader(4)}, other));
+    other.ranks_per_node = 2;
+    add(pfl("1W+2R N=2, second reader", {w2, {}, r2, r2}, other));
+    other = apart;
+    other.limits.t_r = other.limits.patience = 1;
+    add(pfl("2W+1R N=1 T_R=1", {w2, w2, r2}, other));
+    other = pairs;
+    other.limits.t_l = 1;
+    add(pfl("3W N=2 T_L=1", {w2, w2, w2}, other));
+    other = apart;
+    other.limits.members.k_in = 0;
+    add(at_home(pfl("2W+1R N=1, no members", {w2, w2, r2}, other)));
+    add(pfl("2W+2R N=2 once, mixed nodes", {w1, r1, w1, r1}, pairs));
+    add(with_store_buffer(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(with_store_buffer(pfl("1W+2R N=2", {w2, r2, r2}, pairs)));
+
+    // Two targets at once, taken in the same order by all.
+    add(pfl("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
+    add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, kReadsBoth}, nodes_of(2, 2)));
+
+    // Readers that hold something elsewhere and go past waiting writers.
+    add(pfl("1W+2J N=1", {w2, j2, j2}, apart));
+    add(pfl("2W+1J N=2", {w2, w2, j2}, pairs));
+    add(pfl("1W+1R+1J N=1", {w2, r2, j2}, apart));
+    add(pfl("2W+1R+1J N=2 once", {w1, w1, r1, j1}, pairs));
+    add(pfl("hold and wait N=1", kHoldAndWait, nodes_of(1, 2)));
+    add(pfl("hold and wait N=2", kHoldAndWait, nodes_of(2, 2)));
+    add(pfl("hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
+
+    add(deep(pfl("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
+    add(deep(pfl("3W+1R N=2", {w2, w2, w2, r2}, pairs)));
+    add(deep(pfl("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
+    add(deep(pfl("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
+    add(deep(pfl("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
+    add(deep(pfl("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
+    add(deep(pfl("4W N=2", {w2, w2, w2, w2}, pairs)));
+    add_mutants(cases);
+}
+
+} // namespace rmalock::check

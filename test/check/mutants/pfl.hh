@@ -1,0 +1,117 @@
+// What can be wrong with the phase-fair lock over nodes; each has to be caught.
+#pragma once
+
+#include "locks/pfl.hh"
+#include "pfx.hh"
+
+namespace rmalock::check::pfl_fault {
+
+using locks::DrainWord;
+using pfx_fault::Misread;
+using pfx_fault::NoSelfServe;
+using pfx_fault::NoVerify;
+
+// Words as in locks/pfl.hh. Behind the home record the map, then the record of target 0.
+inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kA = 24, kGoneOfNode = 4;
+inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
+inline constexpr Value kMember1 = Value{1} << 48;
+
+/// Members are opened by posted adds that may be late: the next owner closes them first.
+struct NoFlush : Sound {
+    bool skips_flush(Rank home) { return home < 0; }
+};
+
+/// What a cohort leaves in its node may be erased when the next one waits there.
+struct NoFlushOfTheNode : Sound {
+    bool skips_flush(Rank home) { return home >= 0; }
+};
+
+/// A reader that meets a closed member takes its count back before it waits.
+struct CountThenUndo : Sound {
+    bool undoes(Word w, Value, Value found) {
+        return w.slot == kA && (found & kMember) != 0 && (found & kWrite) != 0;
+    }
+};
+
+/// An owner closes the members and goes in beside the readers that are inside them.
+struct NoDrain : Sound {
+    Value fetched(Word w, Value, Value v) { return w.slot == kA + fabric::kWordsPerLine ? 0 : v; }
+    bool skips_await(Word w) { return w.slot % fabric::kWordsPerLine == kGoneOfNode; }
+};
+
+/// An exclusive believes what S said of members before it waited for the readers at home.
+struct NoSecondLook : Sound {
+    Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kMember1 * 0x7fff) : v; }
+};
+
+/// It looks as soon as it is told that they have left, which may be about those of an earlier
+/// phase.
+struct LooksOnAHint : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        // Taking the name out: the count is not looked at.
+        const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
+        return closes ? DrainWord::drainer(v) : v;
+    }
+};
+
+/// A node leaves though a reader has come to its counter and waits.
+struct LeavesAnyway : Sound {
+    bool compares(Word w) { return w.slot != kA; }
+};
+
+/// A reader that holds something elsewhere waits like all others: it sees no drainer.
+struct NeverJoins : Sound {
+    Value seen(Word w, Value v) { return w.slot == kRo ? v & ~locks::kNameMask : v; }
+};
+
+/// It joins the readers at home only, not an owner that waits for those of members.
+struct JoinsAtHomeOnly : Sound {
+    Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
+};
+
+/// A reader that joined does not look whether it is the drain of its phase.
+struct JoinNoRecheck : Misread {
+    Value seen(Word w, Value v) { return w.slot == kS && joined_ ? with_phase(v, true) : v; }
+    void done(Verb verb, Word w, Value v) {
+        Misread::done(verb, w, v);
+        joined_ = verb == Verb::fetch_add && w.slot == kRo;
+    }
+    bool joined_ = false;
+};
+
+/// A reader joins whenever others are counted, whoever drains them: the obvious form.
+struct JoinUnnamed : JoinNoRecheck {
+    Value seen(Word w, Value v) { return w.slot == kRo ? v | 1 : JoinNoRecheck::seen(w, v); }
+    Value fetched(Word w, Value operand, Value v) {
+        const bool join =
+            w.slot == kRo && operand == DrainWord::kReader && DrainWord::inside(v) > 0;
+        return join ? v | 1 : v;
+    }
+};
+
+/// A reader lets its node join after it has left, when a writer may have looked at S already.
+template <class F>
+struct JoinsOutside : locks::Pfl<F> {
+    JoinsOutside(F& fabric, Slot home, Slot records, locks::Pool& pool,
+                 const topology::Level& nodes, locks::PflLimits limits)
+        : locks::Pfl<F>(fabric, home, records, pool, nodes, limits), fabric_(fabric),
+          members_(fabric, records, nodes, limits.members), node_(nodes.element(fabric.self())),
+          rank_(nodes.seat(node_, 0).rank) {}
+
+    void release_shared(Rank target, locks::Hold held) {
+        const bool joins = held.opaque == 2;
+        locks::Pfl<F>::release_shared(target, joins ? locks::Hold{} : held);
+        if (joins && members_.join(node_, target, {rank_, kA}, [&] {
+                return fabric_.get({target, kS}) >> 63;
+            }))
+            fabric_.fetch_add({target, kS}, kMember1);
+    }
+
+  private:
+    F& fabric_;
+    locks::Members<F> members_;
+    std::size_t node_;
+    Rank rank_;
+};
+
+} // namespace rmalock::check::pfl_fault
