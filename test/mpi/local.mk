@@ -31,7 +31,7 @@ check_DATA += test/mpi/oracle
 CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
-TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind test/mpi/check_far \
+TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover \
 	test/mpi/check_observe
 endif
 EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
