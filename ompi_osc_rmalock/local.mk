@@ -55,6 +55,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/blame.hh \
 	ompi_osc_rmalock/window/counts.cc \
 	ompi_osc_rmalock/window/counts.hh \
+	ompi_osc_rmalock/window/courtesy.hh \
 	ompi_osc_rmalock/window/epoch.cc \
 	ompi_osc_rmalock/window/epoch.hh \
 	ompi_osc_rmalock/window/held.hh \

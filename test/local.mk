@@ -18,6 +18,7 @@ unit_sources = \
 	test/unit/blame_test.cc \
 	test/unit/counts_test.cc \
 	test/unit/epoch_test.cc \
+	test/unit/courtesy_test.cc \
 	test/unit/held_test.cc \
 	test/unit/design_test.cc \
 	test/unit/params_test.cc \

@@ -79,8 +79,7 @@ Design design(const Asked& asked, const std::vector<Site>& sites) {
     topology::Machine machine = topology::build(topology::parse(asked.topology, why), places);
     const Thresholds limits = thresholds(asked);
     topology::Level counters = topology::counters(machine, static_cast<Rank>(limits.t_dc));
-    const WindowTraits traits{
-        .ranks = ranks, .one_node = one_node, .oversubscribed = oversubscribed};
+    const WindowTraits traits{.ranks = ranks, .one_node = one_node};
     Design made{choose(asked.lock, traits),
                 limits,
                 std::move(machine),

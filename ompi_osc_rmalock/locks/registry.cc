@@ -263,10 +263,9 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     if (traits.one_node)
         return {queue,
                 "one node: nobody starves, and who runs may pass who waits, but not for ever"};
-    // A queue over several nodes hands the lock to the next in line, who may not be running.
-    if (traits.oversubscribed)
-        return {word, "several nodes, more ranks than cores: whoever runs may take a free lock"};
-    return {queue, "nobody starves, waiters spin on words of their own"};
+    return {Pfl<WindowFabric>::kName,
+            "several nodes: nobody starves, writers queue on their node, and so do readers that "
+            "come often"};
 }
 
 bool climbs_a_tree(std::string_view wanted) {

@@ -34,7 +34,6 @@ class WindowLock {
 struct WindowTraits {
     Rank ranks = 0;
     bool one_node = true;
-    bool oversubscribed = false; ///< more ranks than cores on some node
 };
 
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).

@@ -25,8 +25,14 @@ template <class Acquire>
 
 inline locks::Hold Window::acquire(Rank target, bool exclusive) {
     locks::Hold hold;
+    const bool polite = exclusive && courteous_ && fabric_.same_node(target);
+    if (polite) [[unlikely]]
+        courtesy_.before(target, fabric_.waiter(), [&] { return lock_->is_taken(target, true); });
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
             [&] { hold = lock_->acquire(target, exclusive, process_holds_any()); });
+    if (polite) [[unlikely]]
+        courtesy_.after(target, std::chrono::nanoseconds(
+                                    fabric_.waits().times != 0 ? fabric_.waits().nanoseconds : 0));
     return hold;
 }
 

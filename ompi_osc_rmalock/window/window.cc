@@ -50,7 +50,7 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
               plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
       choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
-      summary_(plan.summary()) {
+      summary_(plan.summary()), courteous_(plan.hosts() > 1 && !threads_) {
     plan.write_parts(segment_.base());
     watch_ = watch(spec, plan); // publishes where the parts say
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)

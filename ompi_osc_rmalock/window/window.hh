@@ -15,6 +15,7 @@
 #include "locks/registry.hh"
 #include "rmalock_api.h"
 #include "window/counts.hh"
+#include "window/courtesy.hh"
 #include "window/epoch.hh"
 #include "window/held.hh"
 #include "window/memory.hh"
@@ -239,6 +240,8 @@ class Window {
     const bool summary_;           ///< a line at the end is wanted
     std::unique_ptr<Watch> watch_; ///< null: no watchdog
 
+    const bool courteous_; ///< several nodes, one thread
+    Courtesy courtesy_;
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     HeldLocks held_;

@@ -48,7 +48,7 @@ TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
     EXPECT_TRUE(made.oversubscribed);
 }
 
-TEST(Design, AutomaticChoosesByNodesAndCores) {
+TEST(Design, AutomaticChoosesByNodes) {
     const auto chosen = [](std::initializer_list<std::int32_t> nodes, bool oversubscribed) {
         std::vector<Site> sites;
         for (const std::int32_t node : nodes)
@@ -58,8 +58,8 @@ TEST(Design, AutomaticChoosesByNodesAndCores) {
     EXPECT_EQ(chosen({3}, false), "direct_passive");
     EXPECT_EQ(chosen({3, 3}, false), "pfx");
     EXPECT_EQ(chosen({3, 3}, true), "pfx");
-    EXPECT_EQ(chosen({3, 4}, false), "pfx");
-    EXPECT_EQ(chosen({3, 4}, true), "direct_passive");
+    EXPECT_EQ(chosen({3, 4}, false), "pfl");
+    EXPECT_EQ(chosen({3, 4}, true), "pfl");
 }
 
 TEST(Design, MemoryIsWhatTheLockNeeds) {

@@ -1,0 +1,58 @@
+// When a process lets others have a lock of its own node first.
+#include "window/courtesy.hh"
+
+#include <gtest/gtest.h>
+
+namespace rmalock::window {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A process that acquires target 7, beside others of whom it sees what `seen` says, look by look;
+/// then nobody.
+struct Process {
+    int looks_of_acquire(std::vector<bool> seen, std::chrono::nanoseconds waited) {
+        int looks = 0;
+        courtesy.before(7, fabric::Waiter(), [&] {
+            const auto look = static_cast<std::size_t>(looks++);
+            return look < seen.size() && seen[look];
+        });
+        courtesy.after(7, waited);
+        return looks;
+    }
+    Courtesy courtesy;
+};
+
+TEST(Courtesy, NobodyLooksWhoHasMetNobody) {
+    Process process;
+    for (int n = 0; n < 5; ++n)
+        EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
+}
+
+TEST(Courtesy, TwiceInARowOnlyAfterSomebodyElse) {
+    Process process;
+    process.looks_of_acquire({}, 100us);
+    EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0) << "the one before waited for somebody";
+    EXPECT_EQ(process.looks_of_acquire({false, false, true, true, false}, 0ns), 5)
+        << "until who came has gone";
+    EXPECT_EQ(process.looks_of_acquire({true}, 100us), 2);
+    EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
+    process.courtesy.before(8, fabric::Waiter(), [] {
+        ADD_FAILURE() << "another target";
+        return false;
+    });
+}
+
+TEST(Courtesy, EndsWhenNobodyComes) {
+    Process process;
+    process.looks_of_acquire({}, 100us);
+    process.looks_of_acquire({}, 0ns);
+    int patient = 0;
+    while (process.looks_of_acquire({}, 0ns) != 0)
+        ASSERT_LT(++patient, 1000);
+    EXPECT_GT(patient, 1) << "one absence says little";
+    EXPECT_EQ(process.looks_of_acquire({true}, 0ns), 0) << "it has forgotten them";
+}
+
+} // namespace
+} // namespace rmalock::window
