@@ -61,7 +61,7 @@ Asked asked(const Wishes& wishes) {
 Site site(const Asked& asked, bool oversubscribed) {
     Site mine{.place = {}, .oversubscribed = oversubscribed};
     std::string why;
-    if (climbs_a_tree(asked.lock) && topology::parse(asked.topology, why).asks_hwloc())
+    if (climbs_a_tree(asked.lock) && topology::parse(asked.topology, why).looks_around())
         topology::look_around(mine.place);
     return mine;
 }

@@ -1,6 +1,8 @@
-// The only file that includes hwloc: in which memory and behind which cache this process runs.
+// Where this process runs: in which memory and behind which cache, says hwloc, which only this file
+// includes; on which switch, says the environment.
 #include <hwloc.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "topology/machine.hh"
@@ -32,8 +34,15 @@ std::int32_t only_one(hwloc_topology_t topology, hwloc_obj_type_t kind,
     return found;
 }
 
+std::string_view in_environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
 Place found() {
     Place place;
+    place.rack = rack_in(in_environment("SLURM_TOPOLOGY_ADDR"),
+                         in_environment("SLURM_TOPOLOGY_ADDR_PATTERN"));
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0)
         return place;
@@ -53,6 +62,7 @@ void look_around(Place& place) {
     static const Place here = found(); // the machine does not change, and asking takes milliseconds
     place.numa = here.numa;
     place.l3 = here.l3;
+    place.rack = here.rack;
 }
 
 } // namespace rmalock::topology

@@ -67,8 +67,9 @@ class Census {
         of_[at(Kind::node)] = number(spec, Kind::node) != 0
                                   ? blocks_of(ranks, number(spec, Kind::node))
                                   : dense(node);
-        of_[at(Kind::rack)] =
-            blocks_of(elements(Kind::node), std::max(1, number(spec, Kind::rack)));
+        of_[at(Kind::rack)] = number(spec, Kind::rack) != 0
+                                  ? blocks_of(elements(Kind::node), number(spec, Kind::rack))
+                                  : found_racks(elements(Kind::node), places);
         divide(Kind::numa, elements(Kind::node), number(spec, Kind::numa), numa);
         divide(Kind::l3, elements(Kind::numa), number(spec, Kind::l3), l3);
     }
@@ -83,6 +84,15 @@ class Census {
                 return item.number;
         return 0;
     }
+    /// That of a node is what its first rank says: nodes that the parameter makes up may lie in
+    /// several.
+    static Elements found_racks(const Elements& node, const std::vector<Place>& places) {
+        const Level nodes{Elements(node)};
+        std::vector<std::int64_t> rack;
+        for (const std::size_t n : node)
+            rack.push_back(places[static_cast<std::size_t>(nodes.members(n).front())].rack);
+        return dense(rack);
+    }
     void divide(Kind kind, const Elements& parent, std::int32_t n,
                 const std::vector<std::int64_t>& found) {
         of_[at(kind)] = n != 0 ? dealt_out(parent, n) : within(parent, found);
@@ -95,11 +105,13 @@ class Census {
 std::vector<Kind> found_out(const Census& census) {
     std::vector<Kind> kinds;
     std::size_t parts = 1;
-    for (const Kind kind : {Kind::node, Kind::numa, Kind::l3})
-        if (const std::size_t n = count(census.elements(kind)); n > parts) {
-            kinds.push_back(kind);
-            parts = n;
-        }
+    for (const Kind kind : {Kind::rack, Kind::node, Kind::numa, Kind::l3}) {
+        const std::size_t n = count(census.elements(kind));
+        if (n <= parts || kinds.size() == kMostItems)
+            continue;
+        kinds.push_back(kind);
+        parts = n;
+    }
     return kinds;
 }
 
@@ -113,6 +125,19 @@ std::pair<std::size_t, std::size_t> sizes(const Level& level) {
 }
 
 } // namespace
+
+std::int32_t rack_in(std::string_view address, std::string_view pattern) {
+    const std::size_t node = pattern.rfind('.');
+    const std::size_t last = address.rfind('.');
+    if (node == std::string_view::npos || last == std::string_view::npos ||
+        pattern.substr(0, node).find("switch") == std::string_view::npos)
+        return -1;
+    // All switches above the node: names of the lowest need only differ below one of the next.
+    std::uint32_t hash = 2166136261U; // FNV-1a
+    for (const char c : address.substr(0, last))
+        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    return static_cast<std::int32_t>(hash & 0x7fffffffU);
+}
 
 Machine build(const Spec& spec, const std::vector<Place>& places) {
     const Census census(spec, places);

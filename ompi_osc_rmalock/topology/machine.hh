@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/spec.hh"
@@ -11,11 +12,12 @@ namespace rmalock::topology {
 
 /// Where one process runs. Any numbers will do that are equal for the processes of one element and
 /// differ between elements of one parent; -1: not known, or in several of them. Memories and caches
-/// are numbered within their node.
+/// are numbered within their node; a rack is what hangs on one switch.
 struct Place {
     std::int32_t node = 0;
     std::int32_t numa = -1;
     std::int32_t l3 = -1;
+    std::int32_t rack = -1;
 };
 
 struct Machine {
@@ -38,7 +40,11 @@ std::string describe(const Machine& machine);
 /// A line for each level: the ranks of every element.
 std::vector<std::string> list(const Machine& machine);
 
-/// What hwloc says about the calling process. `node` is left as it is.
+/// What hwloc and the job's scheduler say about the calling process. `node` is left as it is.
 void look_around(Place& place);
+
+/// The rack of a node, from Slurm's SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN, such as
+/// "s0.s4.node17" and "switch.switch.node"; -1: they name no switch, or are not there (empty).
+std::int32_t rack_in(std::string_view address, std::string_view pattern);
 
 } // namespace rmalock::topology

@@ -39,8 +39,6 @@ std::string read_item(std::string_view text, Spec& spec) {
         if (number == 0)
             return quoted(text) + " needs a number from 1 to " + std::to_string(kLargestNumber) +
                    " behind the colon";
-    } else if (*kind == Kind::rack) {
-        return "'rack' needs a number of nodes, such as rack:16";
     }
     if (!spec.items.empty() && spec.items.back().kind >= *kind)
         return quoted(name_of(*kind)) + " comes behind " + quoted(name_of(spec.items.back().kind)) +
@@ -51,9 +49,9 @@ std::string read_item(std::string_view text, Spec& spec) {
 
 } // namespace
 
-bool Spec::asks_hwloc() const {
+bool Spec::looks_around() const {
     return automatic || std::any_of(items.begin(), items.end(), [](const Item& item) {
-               return item.kind <= Kind::numa && item.number == 0;
+               return item.kind != Kind::node && item.number == 0;
            });
 }
 

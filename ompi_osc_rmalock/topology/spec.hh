@@ -6,10 +6,12 @@
 //                                               (l3: each numa's) processes dealt out to n of them,
 //                                               in order
 //              | "node" [ ":" n ]               the nodes of the job; with n: of n successive ranks
-//              each | "rack" ":" n                   n successive nodes each
+//              each | "rack" [ ":" n ]               the nodes on one switch, as Slurm says; with
+//              n: n
+//                                               successive nodes each
 //
-// At most three levels. "auto" takes those of node, numa and l3 that divide the processes; "flat"
-// none.
+// At most three levels. "auto" takes those of rack, node, numa and l3 that divide the processes;
+// "flat" none.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,8 @@ struct Spec {
     bool automatic = false;
     std::vector<Item> items; ///< from small to large
 
-    /// Whether it matters where hwloc says that a process runs.
-    bool asks_hwloc() const;
+    /// Whether it matters where hwloc or the job's scheduler say that a process runs.
+    bool looks_around() const;
 };
 
 inline constexpr std::size_t kMostItems = 3;

@@ -61,18 +61,18 @@ TEST(TopologySpec, WhatIsWrongIsNamed) {
     EXPECT_EQ(flaw("node:2x"), "'node:2x' needs a number from 1 to 65536 behind the colon");
     EXPECT_EQ(flaw("node:"), "'node:' needs a number from 1 to 65536 behind the colon");
     EXPECT_EQ(flaw("node:-1"), "'node:-1' needs a number from 1 to 65536 behind the colon");
-    EXPECT_EQ(flaw("node,rack"), "'rack' needs a number of nodes, such as rack:16");
     EXPECT_EQ(flaw("node,numa"), "'numa' comes behind 'node'; levels go from small to large");
     EXPECT_EQ(flaw("node,node"), "'node' comes behind 'node'; levels go from small to large");
     EXPECT_EQ(flaw("l3,numa,node,rack:2"), "more than 3 levels");
     EXPECT_EQ(flaw(std::string(64, 'n')), "more than 63 characters");
 }
 
-TEST(TopologySpec, KnowsWhenHwlocIsNeeded) {
-    EXPECT_TRUE(spec("auto").asks_hwloc());
-    EXPECT_TRUE(spec("numa,node").asks_hwloc());
-    EXPECT_FALSE(spec("numa:2,node").asks_hwloc());
-    EXPECT_FALSE(spec("flat").asks_hwloc());
+TEST(TopologySpec, KnowsWhenItMattersWhereOneIs) {
+    EXPECT_TRUE(spec("auto").looks_around());
+    EXPECT_TRUE(spec("numa,node").looks_around());
+    EXPECT_TRUE(spec("node,rack").looks_around());
+    EXPECT_FALSE(spec("numa:2,node,rack:2").looks_around());
+    EXPECT_FALSE(spec("flat").looks_around());
 }
 
 TEST(Topology, NodesOfTheJob) {
@@ -102,6 +102,30 @@ TEST(Topology, AutomaticTakesWhatDivides) {
               "node: {0 1} {2}\nl3: {0} {1} {2}\n");
     // Unbound processes are in one element each node.
     EXPECT_EQ(tree("auto", {{0, -1, -1}, {0, -1, -1}}), "");
+}
+
+TEST(Topology, RacksAreWhatSlurmSays) {
+    EXPECT_EQ(rack_in("", ""), -1);
+    EXPECT_EQ(rack_in("node17", "node"), -1);
+    EXPECT_EQ(rack_in("b0.node17", "block.node"), -1);
+    const std::string_view pattern = "switch.switch.node";
+    const std::int32_t rack = rack_in("s0.s4.node17", pattern);
+    EXPECT_GE(rack, 0);
+    EXPECT_EQ(rack_in("s0.s4.node18", pattern), rack);
+    EXPECT_NE(rack_in("s0.s5.node19", pattern), rack);
+    EXPECT_NE(rack_in("s1.s4.node20", pattern), rack);
+
+    const std::vector<Place> places = {{.node = 0, .rack = 8},
+                                       {.node = 1, .rack = 9},
+                                       {.node = 2, .rack = 8},
+                                       {.node = 1, .rack = 9}};
+    EXPECT_EQ(tree("node,rack", places), "rack: {0 2} {1 3}\nnode: {0} {1 3} {2}\n");
+    EXPECT_EQ(tree("auto", places), "rack: {0 2} {1 3}\nnode: {0} {1 3} {2}\n");
+    EXPECT_EQ(tree("rack", places), "rack: {0 2} {1 3}\n");
+    EXPECT_EQ(tree("auto", on_nodes({0, 1})), "node: {0} {1}\n") << "nothing is known of racks";
+    // At most three levels, the largest ones.
+    EXPECT_EQ(tree("auto", {{0, 0, 0, 1}, {1, 0, 0, 2}, {2, 0, 0, 2}, {2, 1, 1, 2}, {2, 1, 2, 2}}),
+              "rack: {0} {1 2 3 4}\nnode: {0} {1} {2 3 4}\nnuma: {0} {1} {2} {3 4}\n");
 }
 
 TEST(Topology, CountersKeepToNodes) {
