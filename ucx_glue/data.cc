@@ -108,6 +108,8 @@ void Worker::post(const Request& request) {
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();
+    if (!peer.met_)
+        greet(peer);
     if (peer.queue_ == nullptr && has_room(peer))
         return issue(request);
     if (peer.queue_ == nullptr) {
@@ -124,6 +126,8 @@ void Worker::list(Peer& peer) {
 }
 
 bool Worker::has_room(const Peer& peer) const {
+    if (!peer.met_)
+        return false;
     return in_flight_ < options_.most_outstanding ||
            peer.issued_.load(std::memory_order_relaxed) -
                    peer.completed_.load(std::memory_order_relaxed) <

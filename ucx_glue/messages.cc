@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "ucx_glue/callbacks.hh"
 
@@ -93,6 +94,12 @@ void Worker::send_locked(Peer& peer, std::span<const std::byte> header,
     transmit(peer, kMessageId, header, data);
 }
 
+void Worker::transmit_deferred() {
+    const std::vector<Deferred> now = std::exchange(deferred_, {});
+    for (const Deferred& message : now)
+        transmit(*message.peer, message.id, message.header, message.data);
+}
+
 // ---- told words --------------------------------------------------------------------------------
 
 /// `ask` comes back as `heard` with the same number: messages to a peer arrive in the order in
@@ -130,6 +137,12 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
     transmit(peer, kWordId, bytes_of(message), {});
 }
 
+/// Asks for an answer, so that puts can begin.
+void Worker::greet(Peer& peer) {
+    if (!std::exchange(peer.greeted_, true))
+        transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, 0}), {});
+}
+
 /// Has the peer say when it has stored what was told, unless it is to say so already.
 void Worker::ask(const Goal& goal) {
     Peer& peer = *goal.peer;
@@ -148,7 +161,7 @@ void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& messag
     if (sender == nullptr)
         raise("find who told a word", UCS_ERR_NO_ELEM);
     if (message.kind == WordMessage::Kind::heard)
-        sender->heard_.store(message.value, std::memory_order_release);
+        sender->hear(message.value);
     else
         worker.transmit(*sender, kWordId, bytes_of({WordMessage::Kind::heard, 0, message.value}),
                         {});
@@ -178,6 +191,11 @@ void Worker::transmit(Peer& peer, unsigned id, std::span<const std::byte> header
                       std::span<const std::byte> data) {
     if (header.size() + data.size() > most_message_bytes_)
         raise("send a message longer than most_message_bytes", UCS_ERR_EXCEEDS_LIMIT);
+    if (serving_ && peer.endpoint_ == nullptr) {
+        deferred_.push_back(
+            {&peer, id, Bytes(header.begin(), header.end()), Bytes(data.begin(), data.end())});
+        return;
+    }
     ucp_ep* const to = endpoint(peer);
     Message& message = messages_.take();
     message.worker = this;

@@ -22,6 +22,7 @@ ucp_atomic_op_t ucx_name(Fetch what) {
 } // namespace
 
 void Callbacks::finish_fetch(Operation& operation) {
+    operation.peer->met_ = true;
     operation.done.store(true, std::memory_order_release);
 }
 
@@ -54,6 +55,7 @@ std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
+    operation.peer = &peer;
     operation.operand = operand;
     operation.reply = desired;
     operation.done.store(false, std::memory_order_relaxed);
@@ -77,6 +79,7 @@ std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, Remote
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
+    operation.peer = &peer;
     operation.done.store(false, std::memory_order_relaxed);
     const ucp_request_param_t param = told_to(Callbacks::fetched, &operation);
     ++counters_.reads;

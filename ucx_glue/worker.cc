@@ -112,6 +112,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
                 continue;
             const ucp_request_param_t param{};
             void* request = ucp_ep_close_nbx(std::exchange(peer->endpoint_, nullptr), &param);
+            peer->met_ = peer->greeted_ = false;
             if (UCS_PTR_IS_PTR(request))
                 closing.push_back(request);
         }
@@ -212,7 +213,15 @@ bool Worker::serve() {
 
 bool Worker::rounds() {
     bool any = false;
-    for (unsigned n = 0; n < kMostCalls && ucp_worker_progress(worker_.get()) != 0; ++n)
+    const auto once = [this] {
+        serving_ = true;
+        const bool more = ucp_worker_progress(worker_.get()) != 0;
+        serving_ = false;
+        if (!deferred_.empty())
+            transmit_deferred();
+        return more;
+    };
+    for (unsigned n = 0; n < kMostCalls && once(); ++n)
         any = true;
     any |= issue_queued();
     work_left_ = options_.after_progress != nullptr && options_.after_progress();

@@ -10,6 +10,7 @@
 // the worker keeps the first such failure, and progress() throws it, so that every wait ends.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <deque>
@@ -48,6 +49,13 @@ class Peer {
                heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire);
     }
 
+    /// All words up to number `told` are stored. A late answer to a greeting says 0.
+    void hear(std::uint64_t told) {
+        met_ = true;
+        heard_.store(std::max(told, heard_.load(std::memory_order_relaxed)),
+                     std::memory_order_release);
+    }
+
     /// The same for puts and gets; words that were posted since the last of them do not count.
     bool data_unflushed() const {
         return flushed_.load(std::memory_order_acquire) < data_.load(std::memory_order_acquire);
@@ -64,6 +72,10 @@ class Peer {
     Bytes address_;
     ucp_ep* endpoint_ = nullptr; ///< created on first use
     std::size_t held_ = 0;       ///< see Worker::hold
+    /// Something has come back over the endpoint. Puts wait for that: while both sides connect at
+    /// once, UCX 1.13 can lose what a put over TCP waits for, and crash.
+    bool met_ = false;
+    bool greeted_ = false; ///< and was asked for
     // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
     // what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
@@ -263,6 +275,15 @@ class Worker {
         bool reached() const;
     };
 
+    /// What a handler sends to a peer without an endpoint: UCX may not take that the endpoint is
+    /// opened while it hands out what came over the peer's own connection (1.13 crashed now and
+    /// then when both sides connected at once). It goes out when UCX has returned.
+    struct Deferred {
+        Peer* peer;
+        unsigned id;
+        Bytes header, data;
+    };
+
     // All of these are called with the worker locked.
     ucp_ep* endpoint(Peer& peer);
     void post(const Request& request);
@@ -272,6 +293,8 @@ class Worker {
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);
+    void transmit_deferred();
+    void greet(Peer& peer);
     bool begin_flush(const Goal& goal);
     void ask(const Goal& goal);
     void list(Peer& peer);
@@ -295,6 +318,8 @@ class Worker {
     Counters counters_;
     bool closing_ = false;
     bool work_left_ = false; ///< what after_progress said last
+    bool serving_ = false;   ///< UCX is handing out what has arrived
+    std::vector<Deferred> deferred_;
     std::string failure_;
     std::atomic<bool> failed_{false};
 

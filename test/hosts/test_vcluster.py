@@ -11,7 +11,7 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOL = os.path.join(HERE, "..", "..", "contrib", "vcluster")
+TOOL = os.path.realpath(os.path.join(HERE, "..", "..", "contrib", "vcluster"))
 VCLUSTER = os.path.join(TOOL, "vcluster")
 sys.path.insert(0, TOOL)
 sys.dont_write_bytecode = True

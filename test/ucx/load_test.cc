@@ -209,6 +209,26 @@ TEST_P(Load, StoredWordsAreNeverTorn) {
     });
 }
 
+/// All connect to all at once, and what goes over a connection first is a put.
+TEST_P(Load, PutsComeFirst) {
+    for (int time = 0; time < 10; ++time)
+        run(4, GetParam(), [](Site& site) {
+            const auto mine = static_cast<std::size_t>(site.rank);
+            std::uint64_t values[4] = {};
+            for (int to = 0; to < 4; ++to) {
+                values[to] = 10 * mine + static_cast<std::uint64_t>(to);
+                site.worker.put(site.peer(to), &values[to], sizeof values[to],
+                                site.address(to, mine), site.key(to));
+                if (to % 2 != 0)
+                    site.worker.flush(site.waiter, site.peer(to));
+            }
+            site.worker.flush_all(site.waiter);
+            site.fence();
+            for (std::size_t from = 0; from < 4; ++from)
+                EXPECT_EQ(site.memory[from], 10 * from + mine);
+        });
+}
+
 /// What a thread has put is there when its own flush returns, whatever the others flush meanwhile.
 TEST_P(Load, ThreadsShareAWorker) {
     static constexpr std::size_t kThreads = 4;
