@@ -9,6 +9,8 @@
 
 #include "ompi_config.h"
 
+#include <sched.h>
+
 #include "mpi.h"
 
 #include "ompi/communicator/communicator.h"
@@ -129,20 +131,23 @@ static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;
 }
 
-/* Meets the other processes of the job, while Open MPI's progress goes on; where nothing can do
- * that, goes on alone. */
+/* Meets the other processes of the job, and runs progress() meanwhile; where nothing can do that,
+ * goes on alone. */
 #if OMPI_MAJOR_VERSION >= 5
 static inline void osc_rmalock_fence_done(pmix_status_t status, void* done) {
     (void)status;
     *(volatile int*)done = 1;
 }
-static inline void osc_rmalock_fence(void) {
+/* PMIx has a thread of its own. Not opal_progress: at this time, late in MPI_Finalize, some of what
+ * it calls has been closed (5.0.7 crashes). */
+static inline void osc_rmalock_fence(int (*progress)(void)) {
     volatile int done = 0;
     if (PMIX_SUCCESS != PMIx_Fence_nb(NULL, 0, NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
         return;
     }
     while (!done) {
-        opal_progress();
+        (void)progress();
+        sched_yield();
     }
 }
 #else
@@ -150,8 +155,10 @@ static inline void osc_rmalock_fence_done(int status, void* done) {
     (void)status;
     *(volatile int*)done = 1;
 }
-static inline void osc_rmalock_fence(void) {
+/* Open MPI's progress runs its PMIx, and what the component has registered with it. */
+static inline void osc_rmalock_fence(int (*progress)(void)) {
     volatile int done = 0;
+    (void)progress;
     if (NULL == opal_pmix.fence_nb ||
         OPAL_SUCCESS != opal_pmix.fence_nb(NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
         return;

@@ -109,7 +109,7 @@ static int component_finalize(void) {
     const bool open = rmalock_network_is_open();
     rmalock_network_disconnect();
     if (job_may_use_network()) { /* all of the job, or none: some may not have opened it */
-        osc_rmalock_fence();
+        osc_rmalock_fence(rmalock_network_progress);
     }
     if (open) {
         opal_progress_unregister(osc_rmalock_progress);
