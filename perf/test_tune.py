@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,8 @@ class Tune(unittest.TestCase):
         return subprocess.run(
             [sys.executable, TUNE, "--repeats", "3", *arguments, "--value", r"figure: (\S+)",
              "--", str(self.folder / "program")], cwd=self.folder, capture_output=True, text=True,
+            # Who runs the tests in the background has its children ignore SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**known, "PATH": path, "FAKE_LOG": str(self.folder / "log"), **environment})
 
     def rma_rw(self, **environment):
