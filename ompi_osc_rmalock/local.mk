@@ -11,6 +11,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/cpu.hh \
 	ompi_osc_rmalock/fabric/hybrid.hh \
 	ompi_osc_rmalock/fabric/layout.hh \
+	ompi_osc_rmalock/fabric/node.hh \
 	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/tally.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
@@ -32,6 +33,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/pool.hh \
 	ompi_osc_rmalock/locks/push_list.hh \
 	ompi_osc_rmalock/locks/queue_tree.hh \
+	ompi_osc_rmalock/locks/registered.hh \
 	ompi_osc_rmalock/locks/registry.cc \
 	ompi_osc_rmalock/locks/registry.hh \
 	ompi_osc_rmalock/locks/rma_mcs.hh \
@@ -71,6 +73,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/network.hh \
 	ompi_osc_rmalock/window/observe.hh \
 	ompi_osc_rmalock/window/passive.cc \
+	ompi_osc_rmalock/window/plain.hh \
 	ompi_osc_rmalock/window/plan.cc \
 	ompi_osc_rmalock/window/plan.hh \
 	ompi_osc_rmalock/window/probe.cc \

@@ -34,12 +34,9 @@ static inline rmalock_window_t* osc_rmalock_window(struct ompi_win_t* win) {
 /* The functions of a module, without a window. */
 extern const ompi_osc_base_module_t osc_rmalock_module_template;
 
-/* The value that an MPI call returns for a failed call of the core. */
-int osc_rmalock_error_code(rmalock_status_t status);
-
-/* The same for any result. */
+/* What an MPI call returns. Open MPI passes error classes through. */
 static inline int osc_rmalock_error(rmalock_status_t status) {
-    return RMALOCK_OK == status ? OMPI_SUCCESS : osc_rmalock_error_code(status);
+    return (int)status;
 }
 
 /* `comm` as the core sees it. It refers to `comm`, which outlives it. one_node: the processes of a

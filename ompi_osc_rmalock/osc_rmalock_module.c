@@ -5,37 +5,16 @@
 
 #include <stdlib.h>
 
-int osc_rmalock_error_code(rmalock_status_t status) {
-    switch (status) {
-    case RMALOCK_OK:
-        return OMPI_SUCCESS;
-    case RMALOCK_ERR_SYNC:
-        return OMPI_ERR_RMA_SYNC;
-    case RMALOCK_ERR_RANGE:
-        return OMPI_ERR_RMA_RANGE;
-    case RMALOCK_ERR_ATTACH:
-        return OMPI_ERR_RMA_ATTACH;
-    case RMALOCK_ERR_FLAVOR:
-        return OMPI_ERR_RMA_FLAVOR;
-    case RMALOCK_ERR_NO_MEM:
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    case RMALOCK_ERR_RANK: /* Open MPI has no code of its own for these, and passes classes through
-                            */
-        return MPI_ERR_RANK;
-    case RMALOCK_ERR_ARG:
-        return MPI_ERR_ARG;
-    case RMALOCK_ERR_OP:
-        return MPI_ERR_OP;
-    case RMALOCK_ERR_TYPE:
-        return MPI_ERR_TYPE;
-    case RMALOCK_ERR_COUNT:
-        return MPI_ERR_COUNT;
-    case RMALOCK_ERR_COMM:
-    case RMALOCK_ERR_INTERN:
-        break;
-    }
-    return OMPI_ERROR;
-}
+/* What the core returns is what an MPI call returns. */
+_Static_assert(RMALOCK_OK == MPI_SUCCESS && RMALOCK_ERR_COUNT == MPI_ERR_COUNT &&
+                   RMALOCK_ERR_TYPE == MPI_ERR_TYPE && RMALOCK_ERR_RANK == MPI_ERR_RANK &&
+                   RMALOCK_ERR_OP == MPI_ERR_OP && RMALOCK_ERR_ARG == MPI_ERR_ARG &&
+                   RMALOCK_ERR_COMM == MPI_ERR_OTHER && RMALOCK_ERR_INTERN == MPI_ERR_INTERN &&
+                   RMALOCK_ERR_NO_MEM == MPI_ERR_NO_MEM && RMALOCK_ERR_SYNC == MPI_ERR_RMA_SYNC &&
+                   RMALOCK_ERR_RANGE == MPI_ERR_RMA_RANGE &&
+                   RMALOCK_ERR_ATTACH == MPI_ERR_RMA_ATTACH &&
+                   RMALOCK_ERR_FLAVOR == MPI_ERR_RMA_FLAVOR,
+               "the core's numbers of error classes");
 
 static int comm_barrier(void* handle) {
     struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
@@ -132,19 +111,19 @@ static int win_unlock_all(struct ompi_win_t* win) {
 }
 
 static int win_flush(int target, struct ompi_win_t* win) {
-    return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH, target));
+    return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), target));
 }
 
 static int win_flush_local(int target, struct ompi_win_t* win) {
-    return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_LOCAL, target));
+    return osc_rmalock_error(rmalock_flush_local(osc_rmalock_window(win), target));
 }
 
 static int win_flush_all(struct ompi_win_t* win) {
-    return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_ALL, -1));
+    return osc_rmalock_error(rmalock_flush_all(osc_rmalock_window(win)));
 }
 
 static int win_flush_local_all(struct ompi_win_t* win) {
-    return osc_rmalock_error(rmalock_flush(osc_rmalock_window(win), RMALOCK_FLUSH_LOCAL_ALL, -1));
+    return osc_rmalock_error(rmalock_flush_local_all(osc_rmalock_window(win)));
 }
 
 static int win_sync(struct ompi_win_t* win) {

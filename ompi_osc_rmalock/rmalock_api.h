@@ -19,22 +19,23 @@ extern "C" {
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-/* What a call returns. A failed call has been reported once through rmalock_host_t.report, has
- * changed nothing, and leaves the window usable. */
+/* What a call returns, numbered as Open MPI numbers the error classes. A failed call has been
+ * reported once through rmalock_host_t.report, has changed nothing, and leaves the window usable.
+ */
 typedef enum rmalock_status {
     RMALOCK_OK = 0,
-    RMALOCK_ERR_SYNC,   /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
-    RMALOCK_ERR_RANGE,  /* MPI_ERR_RMA_RANGE: outside the target's window */
-    RMALOCK_ERR_RANK,   /* MPI_ERR_RANK */
-    RMALOCK_ERR_ARG,    /* MPI_ERR_ARG: a parameter, an info value or an address */
-    RMALOCK_ERR_OP,     /* MPI_ERR_OP: the operation is not defined for the type */
-    RMALOCK_ERR_TYPE,   /* MPI_ERR_TYPE: no single predefined element type */
-    RMALOCK_ERR_COUNT,  /* MPI_ERR_COUNT: more elements than can be handled at a time */
-    RMALOCK_ERR_ATTACH, /* MPI_ERR_RMA_ATTACH */
-    RMALOCK_ERR_FLAVOR, /* MPI_ERR_RMA_FLAVOR */
-    RMALOCK_ERR_NO_MEM, /* MPI_ERR_NO_MEM */
-    RMALOCK_ERR_COMM,   /* a collective call of the window's communicator failed */
-    RMALOCK_ERR_INTERN  /* MPI_ERR_INTERN */
+    RMALOCK_ERR_COUNT = 2,   /* MPI_ERR_COUNT: more elements than can be handled at a time */
+    RMALOCK_ERR_TYPE = 3,    /* MPI_ERR_TYPE: no single predefined element type */
+    RMALOCK_ERR_RANK = 6,    /* MPI_ERR_RANK */
+    RMALOCK_ERR_OP = 10,     /* MPI_ERR_OP: the operation is not defined for the type */
+    RMALOCK_ERR_ARG = 13,    /* MPI_ERR_ARG: a parameter, an info value or an address */
+    RMALOCK_ERR_COMM = 16,   /* MPI_ERR_OTHER: a collective call of the communicator failed */
+    RMALOCK_ERR_INTERN = 17, /* MPI_ERR_INTERN */
+    RMALOCK_ERR_NO_MEM = 39, /* MPI_ERR_NO_MEM */
+    RMALOCK_ERR_SYNC = 47,   /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
+    RMALOCK_ERR_RANGE = 68,  /* MPI_ERR_RMA_RANGE: outside the target's window */
+    RMALOCK_ERR_ATTACH = 69, /* MPI_ERR_RMA_ATTACH */
+    RMALOCK_ERR_FLAVOR = 70  /* MPI_ERR_RMA_FLAVOR */
 } rmalock_status_t;
 
 /* ---- parameters (params.def) ------------------------------------------------------------------
@@ -172,14 +173,10 @@ rmalock_status_t rmalock_unlock(rmalock_window_t* window, int target);
 rmalock_status_t rmalock_lock_all(rmalock_window_t* window, bool nocheck);
 rmalock_status_t rmalock_unlock_all(rmalock_window_t* window);
 
-/* Which MPI call asked for a flush; messages name it. The _all forms take no target. */
-typedef enum rmalock_flush_kind {
-    RMALOCK_FLUSH,
-    RMALOCK_FLUSH_LOCAL,
-    RMALOCK_FLUSH_ALL,
-    RMALOCK_FLUSH_LOCAL_ALL
-} rmalock_flush_kind_t;
-rmalock_status_t rmalock_flush(rmalock_window_t* window, rmalock_flush_kind_t kind, int target);
+rmalock_status_t rmalock_flush(rmalock_window_t* window, int target);
+rmalock_status_t rmalock_flush_local(rmalock_window_t* window, int target);
+rmalock_status_t rmalock_flush_all(rmalock_window_t* window);
+rmalock_status_t rmalock_flush_local_all(rmalock_window_t* window);
 rmalock_status_t rmalock_sync(rmalock_window_t* window);
 
 /* ---- active target ----------------------------------------------------------------------------

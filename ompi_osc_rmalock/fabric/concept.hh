@@ -124,4 +124,14 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.wake(r) } -> std::same_as<void>;
 };
 
+/// The word under a name by which `f` gets it sooner, if it has such names: for a word that is
+/// asked for again and again.
+template <Fabric F>
+auto at_hand(const F& f, Word w) {
+    if constexpr (requires { f.at_hand(w); })
+        return f.at_hand(w);
+    else
+        return w;
+}
+
 } // namespace rmalock::fabric

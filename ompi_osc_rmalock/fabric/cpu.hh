@@ -44,7 +44,12 @@ class CpuFabric {
     Domain domain() const { return Domain::cpu; }
     const Waiter& waiter() const { return waiter_; }
 
-    Value get(Word w) { return at(w).load(std::memory_order_seq_cst); }
+    /// See fabric::at_hand.
+    using AtHand = const std::atomic<Value>*;
+    AtHand at_hand(Word w) const { return &at(w); }
+
+    Value get(Word w) { return get(at_hand(w)); }
+    Value get(AtHand w) { return w->load(std::memory_order_seq_cst); }
     Value fetch_add(Word w, Value v) { return at(w).fetch_add(v, std::memory_order_seq_cst); }
     Value swap(Word w, Value v) { return at(w).exchange(v, std::memory_order_seq_cst); }
     Value compare_swap(Word w, Value expected, Value desired) {

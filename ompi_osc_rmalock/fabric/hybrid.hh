@@ -11,9 +11,8 @@
 
 #include <optional>
 
-#include "fabric/cpu.hh"
+#include "fabric/node.hh"
 #include "fabric/remote.hh"
-#include "fabric/tally.hh"
 
 namespace rmalock::fabric {
 
@@ -32,7 +31,7 @@ class HybridFabric {
     /// fabric. `threads`: several of this process may use the fabric at a time.
     HybridFabric(WordSpace node, const Placement& placement, Waiter waiter, Domain domain,
                  RemoteWords* remote, bool threads)
-        : cpu_(node, placement.self, waiter), placement_(placement), domain_(domain),
+        : node_(node, placement.self, waiter), placement_(placement), domain_(domain),
           all_near_(placement.parts == nullptr && domain == Domain::cpu), remote_(remote),
           threads_(threads) {}
 
@@ -42,7 +41,9 @@ class HybridFabric {
         return placement_.parts == nullptr || placement_.parts[rank] >= 0;
     }
     Domain domain() const { return domain_; }
-    const Waiter& waiter() const { return cpu_.waiter(); }
+    const Waiter& waiter() const { return node_.waiter(); }
+    /// The verbs of a window of one node, for its only thread.
+    NodeFabric& node() { return node_; }
 
     // The first line of each is all there is to a window of one node. It is inlined into the locks,
     // whose uncontended paths are little more than one of these.
@@ -89,28 +90,30 @@ class HybridFabric {
         if (const Value seen = near().look(part(w)); pred(seen))
             return seen;
         const Waiting waiting(threads_);
-        return cpu_.await_for(part(w), pred, patience);
+        return cpu().await_for(part(w), pred, patience);
     }
     void backoff(unsigned attempt) {
         const Waiting waiting(threads_);
-        cpu_.backoff(attempt);
+        cpu().backoff(attempt);
     }
     void wake(Rank) {} // nobody parks: waits poll, run progress and yield
 
     // Beside the verbs: see fabric/tally.hh.
-    const Tally& tally() const { return tally_; }
+    const Tally& tally() const { return node_.tally(); }
     /// What the calling thread has waited, in all windows.
     Waits& waits() const { return Waits::mine(threads_); }
     void handed_over(Rank other) {
-        (same_node(other) ? tally_.near_handovers : tally_.far_handovers).add(threads_);
+        Tally& tally = node_.tally();
+        (same_node(other) ? tally.near_handovers : tally.far_handovers).add(threads_);
     }
-    void mode_changed() { tally_.mode_changes.add(threads_); }
+    void mode_changed() { node_.tally().mode_changes.add(threads_); }
 
   private:
+    CpuFabric& cpu() { return node_; }
     /// For one verb.
     [[gnu::always_inline]] CpuFabric& near() {
-        tally_.near_verbs.add(threads_);
-        return cpu_;
+        node_.tally().near_verbs.add(threads_);
+        return cpu();
     }
     bool by_cpu(Word w) const { return domain_ == Domain::cpu && same_node(w.rank); }
     Word part(Word w) const {
@@ -147,7 +150,7 @@ class HybridFabric {
     template <Predicate P>
     [[gnu::noinline]] Value await_near(Word w, P pred) {
         const Waiting waiting(threads_);
-        return cpu_.await(w, pred);
+        return cpu().await(w, pred);
     }
 
     /// Each poll is a round trip, which passes most of the time.
@@ -157,20 +160,19 @@ class HybridFabric {
             return seen;
         const Waiting waiting(threads_);
         for (unsigned attempt = 0; patience == 0 || attempt + 1 < patience; ++attempt) {
-            cpu_.backoff(attempt);
+            cpu().backoff(attempt);
             if (const Value seen = remote_->get(w); pred(seen))
                 return seen;
         }
         return std::nullopt;
     }
 
-    CpuFabric cpu_;
+    NodeFabric node_;
     Placement placement_;
     Domain domain_;
     bool all_near_; ///< one node, CPUs do the atomics: the shortest path
     RemoteWords* remote_;
     const bool threads_;
-    Tally tally_;
 };
 
 static_assert(Fabric<HybridFabric>);

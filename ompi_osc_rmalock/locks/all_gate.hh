@@ -92,6 +92,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "locks/lock.hh"
 
@@ -127,8 +128,8 @@ class AllGate {
         : AllGate(fabric, lock, slot, nodes, GateLimits::of(fabric.size(), nodes.all.size())) {}
 
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes, GateLimits limits)
-        : fabric_(fabric),
-          lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1}, count_{nodes.mine, slot + 2},
+        : fabric_(fabric), lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1},
+          mark_at_hand_(fabric::at_hand(fabric, mark_)), count_{nodes.mine, slot + 2},
           nodes_(nodes.all), limits_(limits) {}
 
     /// `holding`: this process holds a lock of another window.
@@ -158,24 +159,30 @@ class AllGate {
 
     /// `holding`: this process holds a lock, of this or another window (R4).
     Hold acquire_exclusive(Rank target, bool holding) {
-        for (;;) {
-            const bool counted = marked() && enter_room(holding);
-            Hold hold = lock_.acquire_exclusive(target);
-            hold.in_room = counted;
-            if (counted || !marked())
-                return hold;
-            // R1: got the target, and then saw a lock_all.
-            hold.in_room = try_enter(holding);
-            if (hold.in_room)
-                return hold;
-            // The lock_all may be waiting for this very target.
-            lock_.release_exclusive(target, hold);
+        if constexpr (kGatedAlways) {
+            return acquire_by_room(target, holding);
+        } else if constexpr (InTwoSteps<L>) {
+            Value seen;
+            return lock_.begin_exclusive(target, seen) && is_for_exclusives()
+                       ? L::kAlone
+                       : finish_exclusive(target, seen, holding);
+        } else {
+            return look(target, lock_.acquire_exclusive(target), holding);
         }
+    }
+    /// The same in two steps (lock.hh): the first is that of the lock, and then to ask this.
+    bool is_for_exclusives() { return !marked(); }
+    Hold finish_exclusive(Rank target, Value seen, bool holding) {
+        return look(target, lock_.finish_exclusive(target, seen), holding);
     }
 
     void release_exclusive(Rank target, Hold hold) {
         lock_.release_exclusive(target, hold);
-        if (hold.in_room)
+        leave_room(hold);
+    }
+    /// After the target's release.
+    void leave_room(Hold hold) {
+        if (hold.in_room) [[unlikely]]
             fabric_.add(gate_, Value{0} - kOneExclusive);
     }
 
@@ -219,7 +226,7 @@ class AllGate {
         return (g & (kOneInStreak - 1)) + kOneExclusive + now * kOneInStreak;
     }
 
-    bool marked() { return kGatedAlways || fabric_.get(mark_) != 0; }
+    bool marked() { return kGatedAlways || fabric_.get(mark_at_hand_) != 0; }
 
     /// Whether the mode is `to` now, which was that of `seen`. Rows begin anew.
     bool change(Value seen, Value to) {
@@ -265,6 +272,30 @@ class AllGate {
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
+    Hold acquire_by_room(Rank target, bool holding) {
+        for (;;) {
+            const bool counted = marked() && enter_room(holding);
+            Hold hold = lock_.acquire_exclusive(target);
+            hold.in_room = counted;
+            if (counted || !marked() || stay(target, hold, holding))
+                return hold;
+        }
+    }
+
+    /// R1: who has got the target looks whether there is a lock_all, and then may have to give it
+    /// back, since the lock_all may be waiting for this very target.
+    Hold look(Rank target, Hold hold, bool holding) {
+        if (!marked() || stay(target, hold, holding))
+            return hold;
+        return acquire_by_room(target, holding);
+    }
+    bool stay(Rank target, Hold& hold, bool holding) {
+        hold.in_room = try_enter(holding);
+        if (!hold.in_room)
+            lock_.release_exclusive(target, hold);
+        return hold.in_room;
+    }
+
     /// Enters the room if it is open. The target is in hand: nothing here may wait.
     bool try_enter(bool holding) {
         for (Value seen = fabric_.get(gate_); admits_exclusive(seen, holding);) {
@@ -318,7 +349,8 @@ class AllGate {
     F& fabric_;
     L& lock_;
     const Word gate_;
-    const Word mark_;  ///< M of this node
+    const Word mark_; ///< M of this node
+    const decltype(fabric::at_hand(std::declval<F&>(), Word{})) mark_at_hand_;
     const Word count_; ///< L of this node
     const std::span<const Rank> nodes_;
     const GateLimits limits_;

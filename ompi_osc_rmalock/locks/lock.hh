@@ -41,6 +41,19 @@ inline constexpr bool has_shared_mode = !requires {
     requires !L::kShared;
 };
 
+/// A lock may offer its acquires in two steps: begin_…() does what there is to do when nobody is
+/// met and returns whether that was all, with kAlone as an exclusive's hold and none as a reader's.
+/// It hands out what it saw, and finish_…() goes on from there. So that a caller can inline the
+/// first.
+template <class L>
+concept InTwoSteps = requires(L& lock, Rank target, Value& seen) {
+    { lock.begin_shared(target, seen) } -> std::same_as<bool>;
+    { lock.finish_shared(target, seen, true) } -> std::same_as<Hold>;
+    { lock.begin_exclusive(target, seen) } -> std::same_as<bool>;
+    { lock.finish_exclusive(target, seen) } -> std::same_as<Hold>;
+    { L::kAlone } -> std::convertible_to<Hold>;
+};
+
 /// acquire_shared for a process of which is known whether it holds a lock already, of this or
 /// another window; a lock that makes readers wait behind waiting writers has to know
 /// (locks/pfx.hh).

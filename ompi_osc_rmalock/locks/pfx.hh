@@ -116,6 +116,8 @@ class Pfx {
     static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
     /// Slots of the pool per lock that a process holds or awaits.
     static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    /// Of an exclusive that has met nobody, see Turn.
+    static constexpr Hold kAlone{Value{1} << kNameBits};
 
     /// The home record is slots `home`... of every rank, zeroed before the first acquire of
     /// anybody.
@@ -126,9 +128,15 @@ class Pfx {
     /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
     /// be made to wait behind writers that wait themselves.
     Hold acquire_shared(Rank target, bool holds_others = false) {
-        const Value s = fabric_.fetch_add(word(target, kS), 1);
-        if (exclusives(s) == 0)
-            return {};
+        Value s;
+        return begin_shared(target, s) ? Hold{} : finish_shared(target, s, holds_others);
+    }
+    /// The same in two steps (lock.hh).
+    bool begin_shared(Rank target, Value& s) {
+        s = fabric_.fetch_add(word(target, kS), 1);
+        return exclusives(s) == 0;
+    }
+    [[gnu::noinline]] Hold finish_shared(Rank target, Value s, bool holds_others) {
         if (holds_others) {
             pass_waiting_writers(target, s);
         } else {
@@ -141,37 +149,32 @@ class Pfx {
 
     void release_shared(Rank target, Hold) {
         const Value s = fabric_.fetch_add(word(target, kS), Value{0} - 1);
-        if (exclusives(s) != 0)
+        if (exclusives(s) != 0) [[unlikely]]
             leave_drain(target);
     }
 
     Hold acquire_exclusive(Rank target) {
-        const Value s = fabric_.fetch_add(word(target, kS), kX1);
+        Value s;
+        return begin_exclusive(target, s) ? kAlone : finish_exclusive(target, s);
+    }
+    /// The same in two steps (lock.hh).
+    bool begin_exclusive(Rank target, Value& s) {
+        s = fabric_.fetch_add(word(target, kS), kX1);
+        return (s & ~kPhase) == 0;
+    }
+    [[gnu::noinline]] Hold finish_exclusive(Rank target, Value s) {
         if (exclusives(s) == 0) {
             drain_alone(target, readers(s));
-            return hold({});
+            return kAlone;
         }
         return hold(limits_.t_l != 0 ? take_baton(target) : join_queue(target, pool_.take()));
     }
 
     void release_exclusive(Rank target, Hold held) {
-        const Turn mine = turn(held);
-        if (limits_.t_l != 0) {
-            give_baton(target, mine);
-            return;
-        }
-        Value succ = 0;
-        if (mine.node != 0) {
-            const Word node = node_of(mine.node);
-            succ = queue_.next(node);
-            if (succ == 0)
-                succ = queue_.leave(word(target, kTail), node);
-            pool_.give(node);
-        }
-        if (succ != 0 && mine.chain < limits_.t_w)
-            tell(succ, direct(mine.chain));
+        if (held.opaque == kAlone.opaque) [[likely]]
+            change_phase(target, {}, 0);
         else
-            change_phase(target, mine.chain, succ);
+            release_from_queue(target, turn(held));
     }
 
     /// For diagnosis: whether an acquire would have to wait now.
@@ -219,7 +222,7 @@ class Pfx {
         Value node = 0;
         Value chain = 1;
     };
-    static Hold hold(Turn turn) { return {turn.chain << kNameBits | turn.node}; }
+    static constexpr Hold hold(Turn turn) { return {turn.chain << kNameBits | turn.node}; }
     static Turn turn(Hold hold) { return {hold.opaque & kNameMask, hold.opaque >> kNameBits}; }
 
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -232,6 +235,7 @@ class Pfx {
     /// Whether the phase in `s` is over.
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
 
+    // ---- readers --------------------------------------------------------------------------------
     /// For a reader that registered in the phase of `s` and cannot wait for its end.
     void pass_waiting_writers(Rank target, Value s) {
         for (unsigned attempt = 1; !is_over(target, s); ++attempt) {
@@ -251,7 +255,7 @@ class Pfx {
         return true;
     }
 
-    void leave_drain(Rank target) {
+    [[gnu::noinline]] void leave_drain(Rank target) {
         const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
         if (count(o) == 1 && drainer(o) != 0) {
             fabric_.put(field(node_of(drainer(o)), kDrn), 1);
@@ -260,6 +264,27 @@ class Pfx {
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
+    /// For who has been in the queue, or had the baton.
+    [[gnu::noinline]] void release_from_queue(Rank target, Turn mine) {
+        const bool in_a_row = mine.chain < limits_.t_w;
+        if (limits_.t_l != 0) {
+            if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain)
+                baton_.give(word(target, kHw), direct(mine.chain), passed(mine));
+            else
+                change_phase(target, mine, 0);
+            return;
+        }
+        const Word node = node_of(mine.node);
+        Value succ = queue_.next(node);
+        if (succ == 0)
+            succ = queue_.leave(word(target, kTail), node);
+        pool_.give(node);
+        if (succ != 0 && in_a_row)
+            tell(succ, direct(mine.chain));
+        else
+            change_phase(target, mine, succ);
+    }
+
     Turn join_queue(Rank target, Word node) {
         Value message = 0;
         if (queue_.join(word(target, kTail), node)) {
@@ -294,17 +319,7 @@ class Pfx {
         return {got.passed + 1, 1};
     }
 
-    void give_baton(Rank target, Turn mine) {
-        if (mine.node != 0 && mine.chain < limits_.t_w &&
-            exclusives(fabric_.get(word(target, kS))) > mine.chain) {
-            baton_.give(word(target, kHw), direct(mine.chain), mine.node - 1);
-            return;
-        }
-        const Value s = end_phase(target, mine.chain);
-        if (exclusives(s) != mine.chain)
-            baton_.give(word(target, kHw), phase_message(readers(s)),
-                        mine.node != 0 ? mine.node - 1 : 0);
-    }
+    static constexpr Value passed(Turn mine) { return mine.node != 0 ? mine.node - 1 : 0; }
 
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
@@ -339,28 +354,31 @@ class Pfx {
         }
     }
 
-    /// Lets the readers in that wait, and whoever is next drain them.
-    void change_phase(Rank target, Value chain, Value succ) {
-        const Value s = end_phase(target, chain);
-        const Value message = phase_message(readers(s));
-        if (exclusives(s) == chain)
-            return;
-        if (succ == 0)
-            succ = fabric_.swap(word(target, kHw), message);
-        if (succ != 0) // else the first of the queue will find the message
-            tell(succ, message);
+    /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
+    [[gnu::always_inline]] void change_phase(Rank target, Turn mine, Value succ) {
+        const Value s = fabric_.fetch_add(word(target, kS), kPhase - mine.chain * kX1);
+        if ((s & ~kPhase) != mine.chain * kX1) [[unlikely]]
+            let_in(target, mine, succ, s);
     }
 
-    /// Takes the registrations of the chain back and lets the readers in that wait. Returns S
-    /// before.
-    Value end_phase(Rank target, Value chain) {
-        const Value s = fabric_.fetch_add(word(target, kS), kPhase - chain * kX1);
+    /// Lets the readers in that waited in the phase of `s`, and whoever is next drain them.
+    [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
         if (readers(s) != 0) {
             fabric::mode_changed(fabric_);
             if (const Value first = readers_.wake_all(list(target, s)); first != 0)
                 fabric::handed_over(fabric_, node_of(first).rank);
         }
-        return s;
+        if (exclusives(s) == mine.chain)
+            return;
+        const Value message = phase_message(readers(s));
+        if (limits_.t_l != 0) {
+            baton_.give(word(target, kHw), message, passed(mine));
+            return;
+        }
+        if (succ == 0)
+            succ = fabric_.swap(word(target, kHw), message);
+        if (succ != 0) // else the first of the queue will find the message
+            tell(succ, message);
     }
 
     F& fabric_;

@@ -5,15 +5,12 @@
 #include <string>
 #include <type_traits>
 
-#include "fabric/layout.hh"
-#include "locks/all_gate.hh"
 #include "locks/d_mcs.hh"
 #include "locks/direct_passive.hh"
 #include "locks/fompi_rw.hh"
 #include "locks/fompi_spin.hh"
 #include "locks/pfl.hh"
-#include "locks/pfx.hh"
-#include "locks/pool.hh"
+#include "locks/registered.hh"
 #include "locks/rma_mcs.hh"
 #include "locks/rma_rw.hh"
 
@@ -23,8 +20,9 @@ namespace {
 using fabric::WindowSlots;
 
 /// What the locks of one window are made of.
-struct Parts {
-    WindowFabric& fabric;
+template <class F>
+struct PartsOn {
+    F& fabric;
     Pool& pool;
     const Design& design;
 
@@ -35,6 +33,8 @@ struct Parts {
         return asked != 0 ? asked : static_cast<Value>(fabric.size());
     }
 };
+
+using Parts = PartsOn<WindowFabric>;
 
 template <class Lock>
 using Is = std::type_identity<Lock>;
@@ -78,7 +78,8 @@ DirectPassive<WindowFabric> build(const Parts& parts, Is<DirectPassive<WindowFab
     return {parts.fabric, WindowSlots::lock};
 }
 
-Pfx<WindowFabric> build(const Parts& parts, Is<Pfx<WindowFabric>>) {
+template <class F>
+Pfx<F> build(const PartsOn<F>& parts, Is<Pfx<F>>) {
     // Enough for the lock to be busy while the next one in line gets a core, few enough to be fair.
     constexpr Value kOftenPassed = 64;
     // The first of the queue polls a word at home, which only its own node can do for nothing.
@@ -151,7 +152,7 @@ class OwnRoom {
   public:
     OwnRoom(WindowFabric&, Lock& lock, Slot, const GateNodes&) : lock_(lock) {}
     Hold acquire_exclusive(Rank target, bool) { return lock_.acquire_exclusive(target); }
-    void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
+    void leave_room(Hold) {}
     void enter_all(bool) { lock_.acquire_all(); }
     void leave_all() { lock_.release_all({}); }
     std::uint64_t changes() const { return 0; }
@@ -164,49 +165,12 @@ template <class Lock>
 using Gate = std::conditional_t<std::is_same_v<Lock, FompiRw<WindowFabric>>, OwnRoom<Lock>,
                                 AllGate<WindowFabric, Lock>>;
 
-/// The first rank of each node.
-std::vector<Rank> first_ranks(const topology::Level& nodes) {
-    std::vector<Rank> first;
-    for (std::size_t node = 0; node < nodes.elements(); ++node)
-        first.push_back(nodes.members(node).front());
-    return first;
+template <class Lock, class F>
+auto builder(F& fabric) {
+    return [&fabric](const Design& design, Pool& pool) {
+        return build(PartsOn<F>{fabric, pool, design}, Is<Lock>{});
+    };
 }
-
-template <ReaderWriterLock Lock>
-class Registered final : public WindowLock {
-    static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
-
-  public:
-    Registered(const Design& design, WindowFabric& fabric)
-        : kept_(kClimbs<Lock> || kKnowsNodes<Lock> ? std::make_unique<const Design>(design)
-                                                   : nullptr),
-          pool_(fabric.self(), WindowSlots::nodes(fabric.size()), design.slots.nodes),
-          lock_(build(Parts{fabric, pool_, kept_ ? *kept_ : design}, Is<Lock>{})),
-          first_ranks_(first_ranks(design.machine.nodes)),
-          gate_(fabric, lock_, WindowSlots::gate,
-                {first_ranks_[design.machine.nodes.element(fabric.self())], first_ranks_}) {}
-
-    Hold acquire(Rank target, bool exclusive, bool holding) override {
-        return exclusive ? gate_.acquire_exclusive(target, holding)
-                         : acquire_shared(lock_, target, holding);
-    }
-    void release(Rank target, bool exclusive, Hold hold) override {
-        exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
-    }
-    bool is_taken(Rank target, bool exclusive) override {
-        return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
-    }
-    void acquire_all(bool holding) override { gate_.enter_all(holding); }
-    void release_all() override { gate_.leave_all(); }
-    std::uint64_t gate_changes() const override { return gate_.changes(); }
-
-  private:
-    const std::unique_ptr<const Design> kept_; ///< if the lock refers to what is in it
-    Pool pool_;
-    Lock lock_;
-    std::vector<Rank> first_ranks_;
-    Gate<Lock> gate_;
-};
 
 struct Entry {
     const char* name;
@@ -220,7 +184,9 @@ template <class Lock>
 constexpr Entry entry() {
     Entry made{Lock::kName, kQueues<Lock>, kClimbs<Lock>, nullptr,
                [](const Design& design, WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
-                   return std::make_unique<Registered<Lock>>(design, fabric);
+                   constexpr bool kKeep = kClimbs<Lock> || kKnowsNodes<Lock>;
+                   return std::make_unique<Registered<WindowFabric, Lock, Gate<Lock>>>(
+                       fabric, design, kKeep, builder<Lock>(fabric));
                }};
     if constexpr (kHasCounters<Lock>)
         made.elements = [](const Design& d) {
@@ -284,6 +250,12 @@ fabric::LockSlots slots_of(const Design& design, Rank ranks) {
 
 std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric) {
     return find(design.choice.name).make(design, fabric);
+}
+
+void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock) {
+    using Plain = Pfx<fabric::NodeFabric>;
+    if (std::string_view(design.choice.name) == Plain::kName)
+        lock.emplace(fabric, design, false, builder<Plain>(fabric));
 }
 
 } // namespace rmalock::locks

@@ -3,20 +3,23 @@
 #include <memory>
 #include <new>
 
-#include "window/host.hh"
-#include "window/window.hh"
+#include "window/plain.hh"
 
 using rmalock::window::as_completion;
 using rmalock::window::Direction;
+using rmalock::window::Flush;
 using rmalock::window::Status;
 using rmalock::window::Window;
 
-/// What the C side holds.
-struct rmalock_window {
-    std::unique_ptr<Window> window;
-};
-
 namespace {
+
+/// What the C side holds is a Window under another name.
+Window& as_window(rmalock_window_t* window) {
+    return *reinterpret_cast<Window*>(window);
+}
+const Window& as_window(const rmalock_window_t* window) {
+    return *reinterpret_cast<const Window*>(window);
+}
 
 /// Runs `body`; what it throws becomes a status.
 template <class Body>
@@ -41,93 +44,105 @@ void rmalock_init(const rmalock_host_t* host) {
 
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
     return guarded([&] {
-        auto created = std::make_unique<rmalock_window>();
-        const Status status = Window::create(*spec, created->window);
+        std::unique_ptr<Window> created;
+        const Status status = Window::create(*spec, created);
         if (status != RMALOCK_OK)
             return status;
-        *base = created->window->base();
-        *window = created.release();
+        *base = created->base();
+        *window = reinterpret_cast<rmalock_window_t*>(created.release());
         return RMALOCK_OK;
     });
 }
 
 Status rmalock_window_free(rmalock_window_t* window) {
     return guarded([&] {
-        const Status status = window->window->free();
+        const Status status = as_window(window).free();
         if (status == RMALOCK_OK)
-            delete window;
+            delete &as_window(window);
         return status;
     });
 }
 
 Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size, int* disp_unit,
                                    void** base) {
-    return guarded([&] { return window->window->shared_query(rank, *size, *disp_unit, *base); });
+    return guarded([&] { return as_window(window).shared_query(rank, *size, *disp_unit, *base); });
 }
 
 Status rmalock_window_attach(rmalock_window_t* window, void* base, size_t size) {
-    return guarded([&] { return window->window->attach(base, size); });
+    return guarded([&] { return as_window(window).attach(base, size); });
 }
 
 Status rmalock_window_detach(rmalock_window_t* window, const void* base) {
-    return guarded([&] { return window->window->detach(base); });
+    return guarded([&] { return as_window(window).detach(base); });
 }
 
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason) {
-    *reason = window->window->choice().reason;
-    return window->window->choice().name;
+    *reason = as_window(window).choice().reason;
+    return as_window(window).choice().name;
 }
 
 void rmalock_window_counters(const rmalock_window_t* window, rmalock_counters_t* counters) {
-    *counters = window->window->counters();
+    *counters = as_window(window).counters();
 }
 
 Status rmalock_lock(rmalock_window_t* window, bool exclusive, int target, bool nocheck) {
-    return guarded([&] { return window->window->lock(exclusive, target, nocheck); });
+    return guarded([&] { return as_window(window).lock(exclusive, target, nocheck); });
 }
 
 Status rmalock_unlock(rmalock_window_t* window, int target) {
-    return guarded([&] { return window->window->unlock(target); });
+    return guarded([&] { return as_window(window).unlock(target); });
 }
 
 Status rmalock_lock_all(rmalock_window_t* window, bool nocheck) {
-    return guarded([&] { return window->window->lock_all(nocheck); });
+    return guarded([&] { return as_window(window).lock_all(nocheck); });
 }
 
 Status rmalock_unlock_all(rmalock_window_t* window) {
-    return guarded([&] { return window->window->unlock_all(); });
+    return guarded([&] { return as_window(window).unlock_all(); });
 }
 
-Status rmalock_flush(rmalock_window_t* window, rmalock_flush_kind_t kind, int target) {
-    return guarded([&] { return window->window->flush(kind, target); });
+Status rmalock_flush(rmalock_window_t* window, int target) {
+    return guarded([&] { return as_window(window).flush(Flush::target, target); });
+}
+
+Status rmalock_flush_local(rmalock_window_t* window, int target) {
+    return guarded([&] { return as_window(window).flush(Flush::local, target); });
+}
+
+Status rmalock_flush_all(rmalock_window_t* window) {
+    return guarded([&] { return as_window(window).flush(Flush::all, -1); });
+}
+
+Status rmalock_flush_local_all(rmalock_window_t* window) {
+    return guarded([&] { return as_window(window).flush(Flush::local_all, -1); });
 }
 
 Status rmalock_sync(rmalock_window_t* window) {
-    return guarded([&] { return window->window->sync(); });
+    return guarded([&] { return as_window(window).sync(); });
 }
 
 Status rmalock_fence(rmalock_window_t* window, bool nosucceed) {
-    return guarded([&] { return window->window->fence(nosucceed); });
+    return guarded([&] { return as_window(window).fence(nosucceed); });
 }
 
 Status rmalock_start(rmalock_window_t* window, const int* group, int count, bool nocheck) {
-    return guarded([&] { return window->window->start(group, count, nocheck); });
+    return guarded([&] { return as_window(window).start(group, count, nocheck); });
 }
 
 Status rmalock_complete(rmalock_window_t* window) {
-    return guarded([&] { return window->window->complete(); });
+    return guarded([&] { return as_window(window).complete(); });
 }
 
 Status rmalock_post(rmalock_window_t* window, const int* group, int count, bool nocheck) {
-    return guarded([&] { return window->window->post(group, count, nocheck); });
+    return guarded([&] { return as_window(window).post(group, count, nocheck); });
 }
 
 Status rmalock_wait(rmalock_window_t* window) {
-    return guarded([&] { return window->window->wait(); });
+    return guarded([&] { return as_window(window).wait(); });
 }
 
 Status rmalock_test(rmalock_window_t* window, bool* done) {
-    return guarded([&] { return window->window->test(*done); });
+    return guarded([&] { return as_window(window).test(*done); });
 }
 
 bool rmalock_completion_done(const rmalock_completion_t* completion) {
@@ -136,22 +151,22 @@ bool rmalock_completion_done(const rmalock_completion_t* completion) {
 
 Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completion_t* completion) {
     return guarded([&] {
-        window->window->wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
+        as_window(window).wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
         return RMALOCK_OK;
     });
 }
 
 bool rmalock_target_is_far(const rmalock_window_t* window, int target) {
-    return window->window->is_far(target);
+    return as_window(window).is_far(target);
 }
 
 Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
                          ptrdiff_t displacement, ptrdiff_t offset, const void* origin, size_t bytes,
                          rmalock_completion_t* completion) {
     return guarded([&] {
-        return window->window->transfer_plain(Direction::put, call, target, displacement, offset,
-                                              const_cast<void*>(origin), bytes,
-                                              as_completion(completion));
+        return as_window(window).transfer_plain(Direction::put, call, target, displacement, offset,
+                                                const_cast<void*>(origin), bytes,
+                                                as_completion(completion));
     });
 }
 
@@ -159,8 +174,8 @@ Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
                          ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes,
                          rmalock_completion_t* completion) {
     return guarded([&] {
-        return window->window->transfer_plain(Direction::get, call, target, displacement, offset,
-                                              origin, bytes, as_completion(completion));
+        return as_window(window).transfer_plain(Direction::get, call, target, displacement, offset,
+                                                origin, bytes, as_completion(completion));
     });
 }
 
@@ -168,8 +183,8 @@ Status rmalock_find_memory(rmalock_window_t* window, const char* call, int targe
                            ptrdiff_t displacement, ptrdiff_t low, ptrdiff_t high, bool is_put,
                            void** memory) {
     return guarded([&] {
-        return window->window->find_memory(is_put ? Direction::put : Direction::get, call, target,
-                                           displacement, low, high, *memory);
+        return as_window(window).find_memory(is_put ? Direction::put : Direction::get, call, target,
+                                             displacement, low, high, *memory);
     });
 }
 
@@ -177,8 +192,8 @@ Status rmalock_put(rmalock_window_t* window, const char* call, int target, ptrdi
                    const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side,
                    rmalock_completion_t* completion) {
     return guarded([&] {
-        return window->window->transfer(Direction::put, call, target, displacement, *origin_side,
-                                        *target_side, as_completion(completion));
+        return as_window(window).transfer(Direction::put, call, target, displacement, *origin_side,
+                                          *target_side, as_completion(completion));
     });
 }
 
@@ -186,22 +201,22 @@ Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdi
                    const rmalock_layout_t* origin_side, const rmalock_layout_t* target_side,
                    rmalock_completion_t* completion) {
     return guarded([&] {
-        return window->window->transfer(Direction::get, call, target, displacement, *origin_side,
-                                        *target_side, as_completion(completion));
+        return as_window(window).transfer(Direction::get, call, target, displacement, *origin_side,
+                                          *target_side, as_completion(completion));
     });
 }
 
 Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                           ptrdiff_t displacement, const rmalock_combination_t* what) {
-    return guarded([&] { return window->window->accumulate(call, target, displacement, *what); });
+    return guarded([&] { return as_window(window).accumulate(call, target, displacement, *what); });
 }
 
 Status rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
                                 ptrdiff_t displacement, rmalock_element_t element, rmalock_op_t op,
                                 const void* operand, void* result, size_t count, bool* done) {
     return guarded([&] {
-        return window->window->accumulate_plain(call, target, displacement, element, op, operand,
-                                                result, count, *done);
+        return as_window(window).accumulate_plain(call, target, displacement, element, op, operand,
+                                                  result, count, *done);
     });
 }
 
@@ -209,8 +224,8 @@ Status rmalock_compare_and_swap(rmalock_window_t* window, int target, ptrdiff_t 
                                 size_t size, const void* compare, const void* desired,
                                 void* result) {
     return guarded([&] {
-        return window->window->compare_and_swap(target, displacement, size, compare, desired,
-                                                result);
+        return as_window(window).compare_and_swap(target, displacement, size, compare, desired,
+                                                  result);
     });
 }
 

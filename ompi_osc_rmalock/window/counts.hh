@@ -27,7 +27,8 @@ class Acquisitions {
     /// `threads`: several may acquire at a time.
     explicit Acquisitions(bool threads) : threads_(threads) {}
 
-    void acquired(Mode mode) { acquired_[index(mode)].add(threads_); }
+    void acquired(Mode mode) { acquired(mode, threads_); }
+    void acquired(Mode mode, bool threads) { acquired_[index(mode)].add(threads); }
     [[gnu::noinline]] void waited(Mode mode, std::uint64_t nanoseconds) {
         waited_[index(mode)].add(threads_);
         nanoseconds_.add(threads_, nanoseconds);

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 
 namespace rmalock::window {
 
@@ -32,6 +31,10 @@ enum class Event {
     flush,  ///< any of the flush family
     free,
 };
+
+/// An Epoch, or kError.
+using Next = unsigned char;
+inline constexpr Next kError = static_cast<Next>(Epoch::locked_all) + 1;
 
 namespace detail {
 
@@ -79,8 +82,7 @@ inline constexpr Transition kAllowed[] = {
 
 inline constexpr std::size_t kEpochs = static_cast<std::size_t>(Epoch::locked_all) + 1;
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::free) + 1;
-inline constexpr unsigned char kError = kEpochs;
-using Table = std::array<std::array<unsigned char, kEvents>, kEpochs>; ///< an Epoch, or kError
+using Table = std::array<std::array<Next, kEvents>, kEpochs>;
 
 /// The same by index.
 inline constexpr Table kTable = [] {
@@ -89,18 +91,16 @@ inline constexpr Table kTable = [] {
         row.fill(kError);
     for (const Transition& t : kAllowed)
         table[static_cast<std::size_t>(t.from)][static_cast<std::size_t>(t.event)] =
-            static_cast<unsigned char>(t.to);
+            static_cast<Next>(t.to);
     return table;
 }();
 
 } // namespace detail
 
-/// The epoch after `event`, or nothing if the event is an error in `epoch`. Inline: every lock,
+/// The epoch after `event`, or kError if the event is an error in `epoch`. Inline: every lock,
 /// unlock and flush asks.
-inline std::optional<Epoch> transition(Epoch epoch, Event event) {
-    const unsigned char to =
-        detail::kTable[static_cast<std::size_t>(epoch)][static_cast<std::size_t>(event)];
-    return to == detail::kError ? std::nullopt : std::optional(static_cast<Epoch>(to));
+inline Next transition(Epoch epoch, Event event) {
+    return detail::kTable[static_cast<std::size_t>(epoch)][static_cast<std::size_t>(event)];
 }
 
 /// For messages: "no epoch is open", "an epoch of MPI_Win_lock is open", …

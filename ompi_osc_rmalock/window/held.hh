@@ -1,5 +1,5 @@
-// The per-target locks a process holds on a window: a small hash table, because a window can have
-// 65,536 targets and a process mostly holds a few.
+// The per-target locks a process holds on a window: one that is at hand, because it is mostly the
+// only one, and a small hash table, because a window can have 65,536 targets.
 #pragma once
 
 #include <cstddef>
@@ -20,35 +20,56 @@ struct alignas(32) HeldLock {
     locks::Hold hold;
 };
 
-/// Open addressing, linear probing, at most half full. Pointers are good until the next claim or
-/// erase.
+/// The table: open addressing, linear probing, at most half full. Pointers are good until the next
+/// claim or erase.
 class HeldLocks {
   public:
     HeldLocks() : places_(new HeldLock[kFirst]) {}
 
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return in_table_ + (sole_.target >= 0 ? 1 : 0); }
 
-    HeldLock* find(Rank target) const {
+    /// The place at hand, for who knows that nothing is held, or only what is in it.
+    HeldLock& sole() { return sole_; }
+    bool none() const { return sole_.target < 0 && in_table_ == 0; }
+    bool only(Rank target) const { return sole_.target == target && in_table_ == 0; }
+
+    HeldLock* find(Rank target) {
+        if (sole_.target == target)
+            return &sole_;
+        if (in_table_ == 0)
+            return nullptr;
         HeldLock& place = places_[search(target)];
         return place.target == target ? &place : nullptr;
     }
 
     /// A place for `target`, or null if it has one already.
     HeldLock* claim(Rank target, bool exclusive, bool nocheck) {
-        std::size_t i = search(target);
-        if (places_[i].target == target)
+        if (find(target) != nullptr)
             return nullptr;
-        if ((size_ + 1) * 2 > mask_ + 1) {
-            grow();
-            i = search(target);
-        }
-        ++size_;
-        places_[i] = {target, exclusive, nocheck, {}};
-        return &places_[i];
+        HeldLock& place = sole_.target < 0 ? sole_ : claim_in_table(target);
+        place = {target, exclusive, nocheck, {}};
+        return &place;
     }
 
-    /// Frees a place. Entries behind it that probed past it move up, so that no search ends early.
     void erase(HeldLock& place) {
+        if (&place == &sole_)
+            sole_.target = -1;
+        else
+            erase_in_table(place);
+    }
+
+  private:
+    static constexpr std::size_t kFirst = 8; ///< places; a power of two, like every later size
+
+    HeldLock& claim_in_table(Rank target) {
+        if ((in_table_ + 1) * 2 > mask_ + 1)
+            grow();
+        ++in_table_;
+        return places_[search(target)];
+    }
+
+    /// Entries behind the place that probed past it move up, so that no search ends early.
+    void erase_in_table(HeldLock& place) {
         auto hole = static_cast<std::size_t>(&place - places_.get());
         for (std::size_t i = next(hole); places_[i].target >= 0; i = next(i)) {
             const std::size_t distance = (i - home(places_[i].target)) & mask_;
@@ -58,11 +79,8 @@ class HeldLocks {
             }
         }
         places_[hole].target = -1;
-        --size_;
+        --in_table_;
     }
-
-  private:
-    static constexpr std::size_t kFirst = 8; ///< places; a power of two, like every later size
 
     std::size_t next(std::size_t i) const { return (i + 1) & mask_; }
     std::size_t home(Rank target) const {
@@ -87,9 +105,10 @@ class HeldLocks {
                 places_[search(old[i].target)] = old[i];
     }
 
+    HeldLock sole_;
     std::unique_ptr<HeldLock[]> places_;
     std::size_t mask_ = kFirst - 1;
-    std::size_t size_ = 0;
+    std::size_t in_table_ = 0;
 };
 
 } // namespace rmalock::window

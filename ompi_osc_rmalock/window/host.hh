@@ -20,9 +20,6 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
 /// Whether this process holds a lock, of any of its windows, lock_all included: such a process must
 /// not be made to wait behind fairness (locks/all_gate.hh, R4).
 inline bool process_holds_any();
-/// Counts a lock taken (+1) or released (-1).
-inline void count_process_hold(int change);
-
 namespace detail {
 inline std::atomic<int> holds{0};
 inline bool threads = false; ///< what the host says
@@ -32,8 +29,9 @@ inline bool process_holds_any() {
     return detail::holds.load(std::memory_order_relaxed) > 0;
 }
 
-inline void count_process_hold(int change) {
-    if (detail::threads)
+/// Counts a lock taken (+1) or released (-1). `threads`: several may do so at a time.
+inline void count_process_hold(int change, bool threads = detail::threads) {
+    if (threads)
         detail::holds.fetch_add(change, std::memory_order_relaxed);
     else // an atomic read-modify-write would cost as much as taking the lock
         detail::holds.store(detail::holds.load(std::memory_order_relaxed) + change,

@@ -1,9 +1,9 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
 #include "window/host.hh"
 #include "window/observe.hh"
+#include "window/plain.hh"
 
 namespace rmalock::window {
-
 bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
     if (!check_nocheck_)
         return true;
@@ -14,9 +14,8 @@ bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
     return false;
 }
 
-Status Window::lock(bool exclusive, Rank target, bool nocheck) {
-    static constexpr char kCall[] = "MPI_Win_lock";
-    nocheck = nocheck && trust_nocheck(kCall, exclusive, target, target + 1);
+Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
+    nocheck = nocheck && trust_nocheck(kLock, exclusive, target, target + 1);
     HeldLock* mine;
     {
         const Guard guard(*this);
@@ -24,8 +23,8 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
         // this one still waits. First, because it may find no memory, and must then leave no epoch.
         mine = held_.claim(target, exclusive, nocheck);
         if (mine == nullptr)
-            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has locked it already");
-        if (const Status status = advance(Event::lock, kCall, target); status != RMALOCK_OK) {
+            return fail(RMALOCK_ERR_SYNC, kLock, target, "this process has locked it already");
+        if (const Status status = advance(Event::lock, kLock, target); status != RMALOCK_OK) {
             held_.erase(*mine);
             return status;
         }
@@ -42,7 +41,15 @@ Status Window::lock(bool exclusive, Rank target, bool nocheck) {
     return RMALOCK_OK;
 }
 
-Status Window::unlock(Rank target) {
+void Window::finish_lock(HeldLock& mine, locks::Value seen) {
+    fabric::Waits& waits = fabric_.waits();
+    waits.times = 0;
+    mine.hold = plain_lock_->finish(mine.target, mine.exclusive, seen, process_holds_any());
+    if (waits.times != 0)
+        acquisitions_.waited(mine.exclusive ? Mode::exclusive : Mode::shared, waits.nanoseconds);
+}
+
+Status Window::unlock_any(Rank target) {
     static constexpr char kCall[] = "MPI_Win_unlock";
     HeldLock mine;
     {
@@ -95,12 +102,11 @@ Status Window::unlock_all() {
     return RMALOCK_OK;
 }
 
-Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
+Status Window::flush_any(Flush kind, Rank target) {
     static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
                                              "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
-    const char* const call = kCalls[kind];
-    const bool one = kind == RMALOCK_FLUSH || kind == RMALOCK_FLUSH_LOCAL;
-    // Open MPI does not check the rank of a flush.
+    const char* const call = kCalls[static_cast<int>(kind)];
+    const bool one = kind == Flush::target || kind == Flush::local;
     if (one && (target < 0 || target >= comm_.size))
         return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,
                     comm_.size);
@@ -113,17 +119,17 @@ Status Window::flush(rmalock_flush_kind_t kind, Rank target) {
             return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     }
     switch (kind) {
-    case RMALOCK_FLUSH:
+    case Flush::target:
         complete_at(target);
         break;
-    case RMALOCK_FLUSH_ALL:
+    case Flush::all:
         complete_everywhere();
         break;
-    case RMALOCK_FLUSH_LOCAL:
+    case Flush::local:
         if (!fabric_.same_node(target))
             remote_->flush_local(target);
         break;
-    case RMALOCK_FLUSH_LOCAL_ALL:
+    case Flush::local_all:
         if (remote_ != nullptr)
             remote_->flush_local_all();
         break;
@@ -148,20 +154,6 @@ void Window::complete_everywhere() {
     if (remote_ != nullptr)
         remote_->complete_all();
     finish_stores();
-}
-
-/// Puts to memory of this node are plain stores, and loads of this process must not overtake them;
-/// later loads see what others did before. Where the processor only lets loads overtake stores
-/// (x86), nothing is to be done if there were none: atomics are not overtaken.
-void Window::finish_stores() {
-#if defined(__x86_64__)
-    if (!threads_ && !stored_) {
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        return;
-    }
-#endif
-    stored_ = false;
-    fabric::full_fence();
 }
 
 void Window::wait_for(const ucx::Completion& completion) {

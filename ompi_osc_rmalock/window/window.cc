@@ -48,13 +48,21 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       remote_(std::move(remote)),
       fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
               plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
-      choice_(plan.design().choice), lock_(locks::make(plan.design(), fabric_)),
+      choice_(plan.design().choice), made_lock_(make_lock(plan)),
+      lock_(plain_lock_ ? &*plain_lock_ : made_lock_.get()),
+      plain_(plain_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
       summary_(plan.summary()), courteous_(plan.hosts() > 1 && !threads_) {
     plan.write_parts(segment_.base());
     watch_ = watch(spec, plan); // publishes where the parts say
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
         regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
+}
+
+std::unique_ptr<locks::WindowLock> Window::make_lock(const Plan& plan) {
+    if (!threads_ && remote_ == nullptr)
+        locks::make_plain(plan.design(), fabric_.node(), plain_lock_);
+    return plain_lock_ ? nullptr : locks::make(plan.design(), fabric_);
 }
 
 std::unique_ptr<Watch> Window::watch(const rmalock_spec_t& spec, const Plan& plan) const {

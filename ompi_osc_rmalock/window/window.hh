@@ -7,12 +7,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/hybrid.hh"
 #include "locks/direct_passive.hh"
-#include "locks/registry.hh"
+#include "locks/registered.hh"
 #include "rmalock_api.h"
 #include "window/counts.hh"
 #include "window/courtesy.hh"
@@ -29,6 +30,9 @@
 namespace rmalock::window {
 
 using Status = rmalock_status_t;
+
+/// The calls of the flush family.
+enum class Flush { target, local, all, local_all };
 
 class Window {
   public:
@@ -50,7 +54,7 @@ class Window {
     Status unlock(Rank target);
     Status lock_all(bool nocheck);
     Status unlock_all();
-    Status flush(rmalock_flush_kind_t kind, Rank target);
+    Status flush(Flush kind, Rank target);
     Status sync();
 
     Status fence(bool nosucceed);
@@ -87,6 +91,7 @@ class Window {
                std::vector<std::byte>& result);
 
   private:
+    static constexpr char kLock[] = "MPI_Win_lock";
     using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
 
     /// Locks the epoch state where several threads may call. Never held while waiting.
@@ -134,19 +139,20 @@ class Window {
     /// Collective: says what the window was used for.
     Status sum_up() const;
     Status agree_to_end() const;
+    std::unique_ptr<locks::WindowLock> make_lock(const Plan& plan);
 
     /// Reports "window …, rank …, <call>[ to rank …]: <what>" and returns `status`.
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
                                                       const char* format, ...) const;
     /// Moves the epoch on, or fails. The caller holds a Guard.
     Status advance(Event event, const char* call, Rank target = -1) {
-        const std::optional<Epoch> next = transition(epoch_.load(std::memory_order_relaxed), event);
-        if (!next) [[unlikely]]
+        const Next next = transition(epoch_.load(std::memory_order_relaxed), event);
+        if (next == kError) [[unlikely]]
             return wrong_epoch(call, target);
-        epoch_.store(*next, std::memory_order_relaxed);
+        epoch_.store(static_cast<Epoch>(next), std::memory_order_relaxed);
         return RMALOCK_OK;
     }
-    Status wrong_epoch(const char* call, Rank target) const;
+    [[gnu::noinline]] Status wrong_epoch(const char* call, Rank target) const;
 
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
     /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
@@ -211,6 +217,11 @@ class Window {
     /// Debug parameter check_nocheck: reports when what the program promised to be free is not.
     /// Returns whether the lock need not be taken.
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
+    [[gnu::noinline]] Status lock_any(bool exclusive, Rank target, bool nocheck);
+    /// The second step of `mine`, the only lock.
+    [[gnu::noinline]] void finish_lock(HeldLock& mine, locks::Value seen);
+    [[gnu::noinline]] Status unlock_any(Rank target);
+    [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
     // The window's lock, observed (observe.hh).
     template <class Acquire>
     void observe(Lock lock, Acquire acquire);
@@ -234,7 +245,11 @@ class Window {
     const std::unique_ptr<Remote> remote_; ///< null: the window needs no network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
-    const std::unique_ptr<locks::WindowLock> lock_;
+    std::optional<locks::PlainLock> plain_lock_; ///< none: another one is made
+    const std::unique_ptr<locks::WindowLock> made_lock_;
+    locks::WindowLock* const lock_; ///< whichever it is
+    /// It is plain_lock_, and all there is to a lock is to acquire it (plain.hh).
+    const bool plain_;
     AccumulateLock accumulate_lock_;
     Acquisitions acquisitions_;
     const bool summary_;           ///< a line at the end is wanted

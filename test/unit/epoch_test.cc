@@ -10,11 +10,12 @@ namespace rmalock::window {
 namespace {
 
 std::optional<Epoch> after(std::initializer_list<Event> events) {
-    std::optional<Epoch> epoch = Epoch::none;
+    Epoch epoch = Epoch::none;
     for (const Event event : events) {
-        if (!epoch)
-            return epoch;
-        epoch = transition(*epoch, event);
+        const Next next = transition(epoch, event);
+        if (next == kError)
+            return std::nullopt;
+        epoch = static_cast<Epoch>(next);
     }
     return epoch;
 }

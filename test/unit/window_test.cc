@@ -205,7 +205,7 @@ TEST_F(OneRank, AFailedCallLeavesTheEpochAsItWas) {
     EXPECT_EQ(rmalock_lock_all(window, false), RMALOCK_ERR_SYNC);
     EXPECT_EQ(rmalock_fence(window, false), RMALOCK_ERR_SYNC);
     EXPECT_EQ(rmalock_window_free(window), RMALOCK_ERR_SYNC);
-    EXPECT_EQ(rmalock_flush(window, RMALOCK_FLUSH, 9), RMALOCK_ERR_RANK);
+    EXPECT_EQ(rmalock_flush(window, 9), RMALOCK_ERR_RANK);
     EXPECT_EQ(rmalock_unlock(window, 0), RMALOCK_OK);
     EXPECT_EQ(rmalock_unlock(window, 0), RMALOCK_ERR_SYNC);
     // Had a failed call left anything behind, one of these would wait for ever or fail.
@@ -403,7 +403,7 @@ bool count_under_lock(Member& member, rmalock_flavor_t flavor) {
         const auto mine = plain(&value, sizeof value), theirs = plain(nullptr, sizeof value);
         good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
         good &= rmalock_get(window, "MPI_Get", 0, 0, &mine, &theirs, nullptr) == RMALOCK_OK;
-        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
+        good &= rmalock_flush(window, 0) == RMALOCK_OK;
         ++value;
         good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &theirs, nullptr) == RMALOCK_OK;
         good &= rmalock_unlock(window, 0) == RMALOCK_OK;
@@ -490,13 +490,13 @@ bool sum_up(Member& member, rmalock_flavor_t flavor, std::size_t skew) {
     bool good = rmalock_lock_all(window, false) == RMALOCK_OK;
     for (int i = 0; i < kRounds; ++i)
         good &= rmalock_accumulate(window, "MPI_Accumulate", 0, at, &what) == RMALOCK_OK;
-    good &= rmalock_flush(window, RMALOCK_FLUSH_ALL, -1) == RMALOCK_OK;
+    good &= rmalock_flush_all(window) == RMALOCK_OK;
     barrier(&member);
     what.operand = nullptr;
     what.op = RMALOCK_OP_NO_OP;
     what.result = before.data();
     good &= rmalock_accumulate(window, "MPI_Get_accumulate", 0, at, &what) == RMALOCK_OK;
-    good &= rmalock_flush(window, RMALOCK_FLUSH_LOCAL, 0) == RMALOCK_OK;
+    good &= rmalock_flush_local(window, 0) == RMALOCK_OK;
     for (const double sum : before)
         good &= sum == kRounds * member.team->size;
     good &= rmalock_unlock_all(window) == RMALOCK_OK;
@@ -557,7 +557,7 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
         for (const bool exclusive : {true, false}) {
             good &= rmalock_lock(window, exclusive, 0, false) == RMALOCK_OK;
             good &= same("lock", {.fetches = 1});
-            good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
+            good &= rmalock_flush(window, 0) == RMALOCK_OK;
             good &= same("flush of nothing", {});
             good &= rmalock_unlock(window, 0) == RMALOCK_OK;
             good &= same("unlock", unlock);
@@ -566,13 +566,13 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
         verbs();
         good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
         good &= same("put", {.puts = 1});
-        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK;
+        good &= rmalock_flush(window, 0) == RMALOCK_OK;
         good &= same("flush", {.flushes = 1});
         std::uint64_t before = 0;
         good &= rmalock_compare_and_swap(window, 0, 0, sizeof value, &value, &before, &before) ==
                 RMALOCK_OK;
-        good &= rmalock_flush(window, RMALOCK_FLUSH_LOCAL, 0) == RMALOCK_OK;
-        good &= rmalock_flush(window, RMALOCK_FLUSH, 0) == RMALOCK_OK; // the answer was one
+        good &= rmalock_flush_local(window, 0) == RMALOCK_OK;
+        good &= rmalock_flush(window, 0) == RMALOCK_OK; // the answer was one
         good &= same("compare_and_swap", {.messages = 1}) && before == 1;
         good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
         good &= rmalock_unlock(window, 0) == RMALOCK_OK;
@@ -695,7 +695,7 @@ bool attach_and_detach(Member& member) {
             good &= rmalock_put(window, "MPI_Put", 3, to + 8, &from, &there, nullptr) == RMALOCK_OK;
             good &= rmalock_put(window, "MPI_Put", 3, to + 793, &from, &there, nullptr) ==
                     RMALOCK_ERR_RANGE;
-            good &= rmalock_flush(window, RMALOCK_FLUSH, 3) == RMALOCK_OK;
+            good &= rmalock_flush(window, 3) == RMALOCK_OK;
         }
         barrier(&member);
         if (member.rank == 3 && (good &= memory.back()[1] == round) && round % 3 == 0)

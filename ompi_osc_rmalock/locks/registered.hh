@@ -1,0 +1,86 @@
+// A lock behind its gate, as the lock of a window.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fabric/layout.hh"
+#include "locks/all_gate.hh"
+#include "locks/pfx.hh"
+#include "locks/pool.hh"
+#include "locks/registry.hh"
+
+namespace rmalock::locks {
+
+/// The first rank of each node.
+inline std::vector<Rank> first_ranks(const topology::Level& nodes) {
+    std::vector<Rank> first;
+    for (std::size_t node = 0; node < nodes.elements(); ++node)
+        first.push_back(nodes.members(node).front());
+    return first;
+}
+
+template <fabric::Fabric F, ReaderWriterLock Lock, class Gate = AllGate<F, Lock>>
+class Registered final : public WindowLock {
+    static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
+
+  public:
+    /// `build(design, pool)` makes the lock. `keep`: it refers to what is in the design.
+    template <class Build>
+    Registered(F& fabric, const Design& design, bool keep, Build build)
+        : kept_(keep ? std::make_unique<const Design>(design) : nullptr),
+          pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), design.slots.nodes),
+          lock_(build(kept_ ? *kept_ : design, pool_)),
+          first_ranks_(first_ranks(design.machine.nodes)),
+          gate_(fabric, lock_, fabric::WindowSlots::gate,
+                {first_ranks_[design.machine.nodes.element(fabric.self())], first_ranks_}) {}
+
+    // The two steps of an acquire (lock.hh), for who knows the class.
+    bool begin(Rank target, bool exclusive, Value& seen) {
+        return exclusive ? lock_.begin_exclusive(target, seen) && gate_.is_for_exclusives()
+                         : lock_.begin_shared(target, seen);
+    }
+    /// After the first step was all.
+    static constexpr Hold alone(bool exclusive) { return exclusive ? Lock::kAlone : Hold{}; }
+    Hold finish(Rank target, bool exclusive, Value seen, bool holding) {
+        return exclusive ? gate_.finish_exclusive(target, seen, holding)
+                         : lock_.finish_shared(target, seen, holding);
+    }
+
+    Hold acquire(Rank target, bool exclusive, bool holding) override {
+        return exclusive ? gate_.acquire_exclusive(target, holding)
+                         : acquire_shared(lock_, target, holding);
+    }
+    void release(Rank target, bool exclusive, Hold hold) override {
+        if (exclusive) {
+            lock_.release_exclusive(target, hold);
+            gate_.leave_room(hold);
+        } else {
+            lock_.release_shared(target, hold);
+        }
+    }
+    bool is_taken(Rank target, bool exclusive) override {
+        return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
+    }
+    void acquire_all(bool holding) override { gate_.enter_all(holding); }
+    void release_all() override { gate_.leave_all(); }
+    std::uint64_t gate_changes() const override { return gate_.changes(); }
+
+  private:
+    const std::unique_ptr<const Design> kept_;
+    Pool pool_;
+    Lock lock_;
+    std::vector<Rank> first_ranks_;
+    Gate gate_;
+};
+
+/// The lock that `auto` chooses on one node, for a window that one thread uses. The window knows it
+/// by this name, to inline its uncontended paths.
+using PlainLock = Registered<fabric::NodeFabric, Pfx<fabric::NodeFabric>>;
+
+/// Makes it if the design is for it, in place: it is quicker to reach there. Otherwise as make().
+void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock);
+
+} // namespace rmalock::locks
