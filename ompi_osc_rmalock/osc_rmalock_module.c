@@ -28,6 +28,8 @@ int osc_rmalock_error_code(rmalock_status_t status) {
         return MPI_ERR_OP;
     case RMALOCK_ERR_TYPE:
         return MPI_ERR_TYPE;
+    case RMALOCK_ERR_BUFFER:
+        return MPI_ERR_BUFFER;
     case RMALOCK_ERR_COUNT:
         return MPI_ERR_COUNT;
     case RMALOCK_ERR_COMM:
@@ -104,6 +106,11 @@ static int win_shared_query(struct ompi_win_t* win, int rank, size_t* size, int*
 }
 
 static int win_attach(struct ompi_win_t* win, void* base, size_t size) {
+    if (osc_rmalock_on_gpu(base, size)) {
+        return osc_rmalock_error(
+            rmalock_refuse(osc_rmalock_window(win), RMALOCK_ERR_ATTACH, "MPI_Win_attach", -1,
+                           "base is memory of a GPU, which rmalock does not serve"));
+    }
     return osc_rmalock_error(rmalock_window_attach(osc_rmalock_window(win), base, size));
 }
 
