@@ -61,6 +61,25 @@ int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
 /* What Open MPI's progress calls. */
 int osc_rmalock_progress(void);
 
+/* osc_rmalock_gpu.c: memory of GPUs, which the CPU cannot copy, is refused. */
+
+/* Whether this process may have such memory; known before it has a window. */
+extern bool osc_rmalock_gpus;
+void osc_rmalock_gpus_find(void);
+/* Slow: to be asked only where there are GPUs. */
+bool osc_rmalock_on_gpu(const void* address, size_t bytes);
+
+/* Who makes the RMA call, for its messages. */
+typedef struct osc_rmalock_caller {
+    struct ompi_win_t* win;
+    const char* call;
+    int target;
+} osc_rmalock_caller_t;
+
+/* What the call is to return if its argument `name` is memory of a GPU; else OMPI_SUCCESS. */
+int osc_rmalock_gpu_refuse(const osc_rmalock_caller_t* caller, const char* name,
+                           const void* address, int count, const struct ompi_datatype_t* datatype);
+
 /* osc_rmalock_data.c */
 int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                     int target, ptrdiff_t target_disp, int target_count,

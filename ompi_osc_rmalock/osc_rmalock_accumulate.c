@@ -196,8 +196,17 @@ static int accumulate_types(const call_t* r) {
     return rc;
 }
 
-/* Everything that accumulate below does not do at once. */
-static int accumulate_in_full(call_t* r) {
+/* osc_rmalock_gpu_refuse for an argument that the call may not have. */
+static int refuse_gpu(const call_t* r, const char* name, const buffer_t* buffer) {
+    const osc_rmalock_caller_t caller = {r->win, r->call, r->target};
+    return NULL == buffer->datatype || !osc_rmalock_gpus
+               ? OMPI_SUCCESS
+               : osc_rmalock_gpu_refuse(&caller, name, buffer->addr, buffer->count,
+                                        buffer->datatype);
+}
+
+/* Everything that accumulate below does not do at once. Not inline, so that accumulate is. */
+static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
         r->element = ompi_datatype_get_single_predefined_type_from_args(r->theirs.datatype);
     }
@@ -210,7 +219,11 @@ static int accumulate_in_full(call_t* r) {
     if (RMALOCK_OP_NO_OP == r->core_op) {
         r->origin = (buffer_t){NULL, 0, NULL};
     }
-    return accumulate_types(r);
+    int rc = refuse_gpu(r, "origin_addr", &r->origin);
+    if (OMPI_SUCCESS == rc) {
+        rc = refuse_gpu(r, "result_addr", &r->result);
+    }
+    return OMPI_SUCCESS == rc ? accumulate_types(r) : rc;
 }
 
 /* All of the family but compare_and_swap. What programs do most goes first and straight: plain
@@ -222,8 +235,9 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              struct ompi_op_t* op, struct ompi_win_t* win,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
-    if (origin_dt == target_dt && (NULL == result_dt || result_dt == target_dt) &&
-        ompi_datatype_is_predefined(target_dt) && op_is_defined(op, core_op, target_dt)) {
+    if (OPAL_LIKELY(!osc_rmalock_gpus) && origin_dt == target_dt &&
+        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt) &&
+        op_is_defined(op, core_op, target_dt)) {
         bool done = false;
         const rmalock_status_t status = rmalock_accumulate_plain(
             osc_rmalock_window(win), call, target, target_disp, core_element(target_dt), core_op,
@@ -307,10 +321,38 @@ int osc_rmalock_fetch_and_op(const void* origin_addr, void* result_addr, struct 
                       target_disp, 1, dt, op, win, NULL);
 }
 
-int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,
-                                 void* result_addr, struct ompi_datatype_t* dt, int target,
-                                 ptrdiff_t target_disp, struct ompi_win_t* win) {
+static inline int swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                       struct ompi_datatype_t* dt, int target, ptrdiff_t target_disp,
+                       struct ompi_win_t* win) {
     return osc_rmalock_error(rmalock_compare_and_swap(osc_rmalock_window(win), target, target_disp,
                                                       dt->super.size, compare_addr, origin_addr,
                                                       result_addr));
+}
+
+/* Out of the way of those who have no GPU: what it keeps over its calls would cost them more than
+ * the test. */
+static __attribute__((noinline, cold)) int
+swap_beside_gpus(const void* origin_addr, const void* compare_addr, void* result_addr,
+                 struct ompi_datatype_t* dt, int target, ptrdiff_t target_disp,
+                 struct ompi_win_t* win) {
+    const osc_rmalock_caller_t caller = {win, "MPI_Compare_and_swap", target};
+    int rc = osc_rmalock_gpu_refuse(&caller, "origin_addr", origin_addr, 1, dt);
+    if (OMPI_SUCCESS == rc) {
+        rc = osc_rmalock_gpu_refuse(&caller, "compare_addr", compare_addr, 1, dt);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = osc_rmalock_gpu_refuse(&caller, "result_addr", result_addr, 1, dt);
+    }
+    return OMPI_SUCCESS != rc
+               ? rc
+               : swap(origin_addr, compare_addr, result_addr, dt, target, target_disp, win);
+}
+
+int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,
+                                 void* result_addr, struct ompi_datatype_t* dt, int target,
+                                 ptrdiff_t target_disp, struct ompi_win_t* win) {
+    return OPAL_UNLIKELY(osc_rmalock_gpus)
+               ? swap_beside_gpus(origin_addr, compare_addr, result_addr, dt, target, target_disp,
+                                  win)
+               : swap(origin_addr, compare_addr, result_addr, dt, target, target_disp, win);
 }

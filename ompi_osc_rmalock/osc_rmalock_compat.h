@@ -30,8 +30,11 @@
 #include "opal/mca/hwloc/base/base.h"
 #if OMPI_MAJOR_VERSION >= 5
 #include <pmix.h>
+
+#include "opal/mca/accelerator/base/base.h"
 #else
 #include "opal/mca/pmix/pmix.h"
+#include "opal/runtime/opal_params.h"
 #endif
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/info.h"
@@ -166,6 +169,35 @@ static inline void osc_rmalock_fence(int (*progress)(void)) {
     while (!done) {
         opal_progress();
     }
+}
+#endif
+
+/* Whether Open MPI looks after GPUs, and whether the CPU cannot touch what is at `address`, because
+ * it is memory of one. What is managed, and moves between the two, it can. */
+#if OMPI_MAJOR_VERSION >= 5
+static inline bool osc_rmalock_has_gpus(void) {
+    return 0 !=
+           strcmp("null", opal_accelerator_base_selected_component.base_version.mca_component_name);
+}
+static inline bool osc_rmalock_is_gpu_memory(const void* address) {
+    int device;
+    uint64_t flags = 0;
+    return opal_accelerator.check_addr(address, &device, &flags) > 0 &&
+           0 == (flags & MCA_ACCELERATOR_FLAGS_UNIFIED_MEMORY);
+}
+#else
+static inline bool osc_rmalock_has_gpus(void) {
+    return opal_cuda_support;
+}
+/* A library that was built with CUDA marks a convertor when it prepares it. */
+static inline bool osc_rmalock_is_gpu_memory(const void* address) {
+    opal_convertor_t convertor;
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &ompi_mpi_byte.dt.super, 1,
+                                             address, 0, &convertor);
+    const uint32_t flags = convertor.flags;
+    OBJ_DESTRUCT(&convertor);
+    return CONVERTOR_CUDA == (flags & (CONVERTOR_CUDA | CONVERTOR_CUDA_UNIFIED));
 }
 #endif
 

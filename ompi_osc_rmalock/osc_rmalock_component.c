@@ -202,7 +202,7 @@ static bool open_network(char* why, size_t why_size) {
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
 static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
-                   bool peers_reachable, char* why, size_t why_size) {
+                   bool peers_reachable, bool on_gpu, char* why, size_t why_size) {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
     if (!mca_osc_rmalock_component.params_good) {
@@ -216,6 +216,8 @@ static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, i
         snprintf(why, why_size, "the communicator spans several nodes, which share no memory");
     } else if (!params.enable) {
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
+    } else if (on_gpu) {
+        snprintf(why, why_size, "its memory is a GPU's, which rmalock does not serve");
     } else if (needs_network(comm, flavor) && !open_network(why, why_size)) {
         ; /* why says it */
     } else if (!peers_reachable) {
@@ -253,15 +255,16 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
     bool peers_reachable = true;
     char why[256] = "another process declined";
     (void)win;
-    (void)base;
-    (void)size;
     (void)disp_unit;
+
+    osc_rmalock_gpus_find(); /* not earlier: test/mpi/device_memory.c has its GPU after MPI_Init */
+    const bool on_gpu = MPI_WIN_FLAVOR_CREATE == flavor && osc_rmalock_on_gpu(*base, size);
 
     if (needs_peer_memory(flavor) &&
         RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
         return -1;
     }
-    const vote_t mine = vote(comm, info, flavor, peers_reachable, why, sizeof why);
+    const vote_t mine = vote(comm, info, flavor, peers_reachable, on_gpu, why, sizeof why);
     int priority = mca_osc_rmalock_component.params.priority;
     const vote_t all = agree(comm, mine, &priority);
     if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {

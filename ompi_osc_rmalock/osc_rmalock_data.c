@@ -25,6 +25,13 @@ static inline int transfer(bool is_put, const char* call, void* origin_addr, int
                            struct ompi_win_t* win, rmalock_completion_t* completion) {
     rmalock_window_t* window = osc_rmalock_window(win);
     osc_rmalock_range_t range;
+    if (OPAL_UNLIKELY(osc_rmalock_gpus)) {
+        const int rc = osc_rmalock_gpu_refuse(&(osc_rmalock_caller_t){win, call, target},
+                                              "origin_addr", origin_addr, origin_count, origin_dt);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
     if (osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
         char* first = (char*)origin_addr + range.origin_offset;
         return osc_rmalock_error(

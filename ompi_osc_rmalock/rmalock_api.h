@@ -24,6 +24,7 @@ extern "C" {
  */
 typedef enum rmalock_status {
     RMALOCK_OK = 0,
+    RMALOCK_ERR_BUFFER = 1,  /* MPI_ERR_BUFFER: memory that the CPU cannot touch */
     RMALOCK_ERR_COUNT = 2,   /* MPI_ERR_COUNT: more elements than can be handled at a time */
     RMALOCK_ERR_TYPE = 3,    /* MPI_ERR_TYPE: no single predefined element type */
     RMALOCK_ERR_RANK = 6,    /* MPI_ERR_RANK */
@@ -158,6 +159,11 @@ rmalock_status_t rmalock_window_shared_query(rmalock_window_t* window, int rank,
  * memory begins at `base`. */
 rmalock_status_t rmalock_window_attach(rmalock_window_t* window, void* base, size_t size);
 rmalock_status_t rmalock_window_detach(rmalock_window_t* window, const void* base);
+
+/* For calls that the host refuses itself: reports `what` like any error, and returns `status`.
+ * target < 0: the call has none. */
+rmalock_status_t rmalock_refuse(const rmalock_window_t* window, rmalock_status_t status,
+                                const char* call, int target, const char* what);
 
 /* The name of the lock algorithm of the window, and why it was chosen. Static text. */
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason);

@@ -76,6 +76,11 @@ Status rmalock_window_detach(rmalock_window_t* window, const void* base) {
     return guarded([&] { return as_window(window).detach(base); });
 }
 
+Status rmalock_refuse(const rmalock_window_t* window, Status status, const char* call, int target,
+                      const char* what) {
+    return guarded([&] { return window->window->refuse(status, call, target, what); });
+}
+
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason) {
     *reason = as_window(window).choice().reason;
     return as_window(window).choice().name;

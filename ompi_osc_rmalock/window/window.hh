@@ -49,6 +49,10 @@ class Window {
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
     void wait_for(const ucx::Completion& completion);
     rmalock_counters_t counters() const;
+    /// A call that its caller has found wrong.
+    Status refuse(Status status, const char* call, Rank target, const char* what) const {
+        return fail(status, call, target, "%s", what);
+    }
 
     Status lock(bool exclusive, Rank target, bool nocheck);
     Status unlock(Rank target);
