@@ -238,10 +238,6 @@ rmalock_status_t rmalock_get_plain(rmalock_window_t* window, const char* call, i
                                    ptrdiff_t displacement, ptrdiff_t offset, void* origin,
                                    size_t bytes, rmalock_completion_t* completion);
 
-/* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both
- * are complete at the target on return. Across the network they are under way, and `completion`
- * (may be NULL) is done when they are complete at the origin. The displacement is in units of the
- * target's displacement unit. */
 /* For a put or get of `bytes` bytes, of which the target's are within [low, high) of the
  * displacement: *memory becomes where the caller may copy to or from, displacement 0 of the
  * target's side; NULL: only rmalock_put or rmalock_get can do it, or there is nothing to do. */
@@ -249,6 +245,10 @@ rmalock_status_t rmalock_find_memory(rmalock_window_t* window, const char* call,
                                      ptrdiff_t displacement, ptrdiff_t low, ptrdiff_t high,
                                      bool is_put, void** memory);
 
+/* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both
+ * are complete at the target on return. Across the network they are under way, and `completion`
+ * (may be NULL) is done when they are complete at the origin. The displacement is in units of the
+ * target's displacement unit. */
 rmalock_status_t rmalock_put(rmalock_window_t* window, const char* call, int target,
                              ptrdiff_t displacement, const rmalock_layout_t* origin_side,
                              const rmalock_layout_t* target_side, rmalock_completion_t* completion);

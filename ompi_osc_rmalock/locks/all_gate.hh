@@ -27,9 +27,10 @@
 //                              for every target: acquire and release it shared; mode 1 -> 2
 //                  if K_A in a row and CAS mode 2 -> 5:  for every node: FADD(L, OPEN); mode -> 3
 //    unlock_all    ADD(L, -1) or ADD(G, -A1)                                           (posted)
-//    exclusive     M == 0:    acquire the target; M still 0: in
-//                             else CAS(G, +X1) if the room is open, or else give the target back
-//                             and begin again
+//    exclusive     acquire the target; M == 0: in
+//                  else CAS(G, +X1) if the room is open: in
+//                  else give the target back, and until in:
+//                  M == 0:    as at first
 //                  M != 0:    CAS(G, +X1) as soon as the room is open; acquire the target; in
 //                      mode 0: begin again
 //                      mode 3: CAS mode 3 -> 4; for every node: FADD(L, -OPEN);
@@ -82,8 +83,9 @@
 // again; one of the other kind takes it away. K_A is not less than the number of nodes, and K_X not
 // less than that of targets, so what a change costs was saved by those in the row.
 //
-// Cost, uncontended: exclusive in mode 0 two reads of a word of its own node on top of the lock's
-// own; in mode 2 one of these, and at rank 0 one read, one CAS, and one posted atomic at release.
+// Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
+// own; in mode 2 the same, and at rank 0 one read, one CAS, and one posted atomic at release; where
+// lock_alls are inside, or open on their nodes, the lock's own twice.
 // lock_all in mode 3 one read, one CAS and one posted atomic, all on the own node; in the others
 // one atomic, and one posted to leave, at rank 0. A change of mode is an atomic for every node,
 // from 3 to 2 two; from 0 to 2 it visits all P targets, too. Windows of one node have no mode 3:
@@ -299,9 +301,12 @@ class AllGate {
     /// Enters the room if it is open. The target is in hand: nothing here may wait.
     bool try_enter(bool holding) {
         for (Value seen = fabric_.get(gate_); admits_exclusive(seen, holding);) {
-            const Value before = fabric_.compare_swap(gate_, seen, with_exclusive(seen));
-            if (before == seen)
+            const Value after = with_exclusive(seen);
+            const Value before = fabric_.compare_swap(gate_, seen, after);
+            if (before == seen) {
+                open_for_exclusives(after);
                 return true;
+            }
             seen = before;
         }
         return false;
@@ -321,8 +326,7 @@ class AllGate {
                     close_for_alls();
             } else if (const Value after = with_exclusive(seen);
                        fabric_.compare_swap(gate_, seen, after) == seen) {
-                if (streak(after) >= limits_.exclusives && alls(after) == 0)
-                    open_for_exclusives(after);
+                open_for_exclusives(after);
                 return true;
             }
             fabric_.backoff(attempt);
@@ -337,9 +341,10 @@ class AllGate {
         finish(kClosing, kGated);
     }
 
-    /// R5. `seen` is what G was when this exclusive entered.
+    /// R5, if enough came in a row. `seen` is what G was when this exclusive entered.
     void open_for_exclusives(Value seen) {
-        if (kGatedAlways || mode(seen) != kGated || !change(seen, kOpening))
+        if (kGatedAlways || streak(seen) < limits_.exclusives || alls(seen) != 0 ||
+            mode(seen) != kGated || !change(seen, kOpening))
             return;
         for (const Rank first : nodes_)
             fabric_.swap({first, mark_.slot}, 0);

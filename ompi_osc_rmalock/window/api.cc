@@ -78,7 +78,7 @@ Status rmalock_window_detach(rmalock_window_t* window, const void* base) {
 
 Status rmalock_refuse(const rmalock_window_t* window, Status status, const char* call, int target,
                       const char* what) {
-    return guarded([&] { return window->window->refuse(status, call, target, what); });
+    return guarded([&] { return as_window(window).refuse(status, call, target, what); });
 }
 
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason) {
