@@ -46,26 +46,13 @@ Case deep(Case c, int preemptions = -1) {
     return c;
 }
 
-Operation shared(Rank target) {
-    return {Operation::acquire, Mode::shared, target};
-}
-Operation exclusive(Rank target) {
-    return {Operation::acquire, Mode::exclusive, target};
-}
-Operation done(Rank target) {
-    return {Operation::release, Mode::shared, target};
-}
-
-const Script kBoth = {exclusive(0), exclusive(1), done(0), done(1)};
-const Script kReadsBoth = {shared(0), shared(1), done(0), done(1)};
-const std::vector<Script> kHoldAndWait = {{shared(0), exclusive(1), done(1), done(0)},
-                                          {shared(1), shared(0), done(0), done(1)},
-                                          {exclusive(0), done(0)}};
+const Script kBoth = both(Mode::exclusive);
+const std::vector<Script> kHoldAndWait = hold_and_wait();
 /// The same with a holder that has made its node a member and is inside by way of it.
 const std::vector<Script> kHoldByMember = {
-    {exclusive(0), done(0)},
+    writer(1),
     {shared(0), done(0), shared(0), exclusive(1), done(1), done(0)},
-    {shared(1), shared(0), done(0), done(1)}};
+    nested({shared(1), shared(0)})};
 
 template <class Fault, template <class> class Lock = locks::Pfl>
 Case mutant(const char* fault, Failure expected, const char* configuration,
@@ -159,7 +146,7 @@ void add_pfl(std::vector<Case>& cases) {
 
     // Two targets at once, taken in the same order by all.
     add(pfl("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
-    add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, kReadsBoth}, nodes_of(2, 2)));
+    add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
     // Readers that hold something elsewhere and go past waiting writers.
     add(pfl("1W+2J N=1", {w2, j2, j2}, apart));

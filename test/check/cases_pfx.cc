@@ -23,20 +23,8 @@ Case pfx(std::string name, const char* configuration, std::vector<Script> script
     return c;
 }
 
-Operation shared(Rank target) {
-    return {Operation::acquire, Mode::shared, target};
-}
-Operation exclusive(Rank target) {
-    return {Operation::acquire, Mode::exclusive, target};
-}
-Operation done(Rank target) {
-    return {Operation::release, Mode::shared, target};
-}
-
-const Script kBoth = {exclusive(0), exclusive(1), done(0), done(1)};
-const std::vector<Script> kHoldAndWait = {{shared(0), exclusive(1), done(1), done(0)},
-                                          {shared(1), shared(0), done(0), done(1)},
-                                          {exclusive(0), done(0)}};
+const Script kBoth = both(Mode::exclusive);
+const std::vector<Script> kHoldAndWait = hold_and_wait();
 
 constexpr Slot kTail = 2; ///< of the home record, as in locks/pfx.hh
 
@@ -148,7 +136,7 @@ void add_pfx(std::vector<Case>& cases) {
 
     // Two targets at once, taken in the same order by all.
     add("3W 2 targets", {kBoth, kBoth, kBoth});
-    add("2W+1R 2 targets", {kBoth, kBoth, {shared(0), shared(1), done(0), done(1)}});
+    add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
 
     // Readers that hold something elsewhere and go past waiting writers.
     add("1W+2J", {writer(2), joiner(2), joiner(2)});

@@ -33,6 +33,8 @@ Case mutant(std::string lock, Failure expected, std::string configuration,
     return c;
 }
 
+const std::vector<Script> kHoldAndWait = hold_and_wait();
+
 struct PrintedTreeLocal {
     PrintedTree<CheckerFabric> lock;
     PrintedTreeLocal(CheckerFabric& fabric, const TreeSetup& setup)
@@ -96,26 +98,16 @@ void add_rma_rw(std::vector<Case>& cases) {
     shared_counter.t_dc = 3;
     cases.push_back(on<Local>(name, "1W+1R+1J N=1 T_DC=3", {w2, r2, j2}, shared_counter));
     cases.push_back(with_store_buffer(cases.back()));
-    using enum Operation::Kind;
-    const std::vector<Script> hold_and_wait = {{{acquire, Mode::shared, 0},
-                                                {acquire, Mode::exclusive, 1},
-                                                {release, {}, 1},
-                                                {release, {}, 0}},
-                                               {{acquire, Mode::shared, 1},
-                                                {acquire, Mode::shared, 0},
-                                                {release, {}, 0},
-                                                {release, {}, 1}},
-                                               writer(1)};
     // The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
     // order.
-    const std::vector<Script> other_way = {hold_and_wait[1], hold_and_wait[0], hold_and_wait[2]};
+    const std::vector<Script> other_way = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
     cases.push_back(on<Local>(name, "hold and wait N=1, other way", other_way, flat));
-    cases.push_back(on<Local>(name, "hold and wait N=1", hold_and_wait, flat));
-    cases.push_back(on<Local>(name, "hold and wait N=2", hold_and_wait, nodes));
+    cases.push_back(on<Local>(name, "hold and wait N=1", kHoldAndWait, flat));
+    cases.push_back(on<Local>(name, "hold and wait N=2", kHoldAndWait, nodes));
 
     using namespace rma_fault;
     cases.push_back(mutant<RmaRwLocal<NeverJoins>>("rma_rw/never_joins", Failure::deadlock,
-                                                   "hold and wait N=1", hold_and_wait, flat));
+                                                   "hold and wait N=1", kHoldAndWait, flat));
     cases.push_back(mutant<RmaRwLocal<JoinsClosed>>("rma_rw/joins_closed", Failure::exclusion,
                                                     "1W+2J N=1", {w2, j2, j2}, flat));
     cases.back().limits.look_past_deadlocks = true;

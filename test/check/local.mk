@@ -7,6 +7,7 @@ EXTRA_DIST += test/check/check_small.sh test/check/update_readme.sh test/check/R
 	test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
+    test/check/all_gate_setup.hh \
     test/check/cases.cc \
     test/check/cases.hh \
     test/check/cases_all_gate.cc \

@@ -24,6 +24,16 @@ struct Operation {
 };
 using Script = std::vector<Operation>;
 
+inline Operation shared(Rank target) {
+    return {Operation::acquire, Mode::shared, target};
+}
+inline Operation exclusive(Rank target) {
+    return {Operation::acquire, Mode::exclusive, target};
+}
+inline Operation done(Rank target) {
+    return {Operation::release, Mode::shared, target};
+}
+
 /// Acquires and releases `target` `times` times.
 Script repeat(Mode mode, unsigned times, Rank target = 0);
 inline Script writer(unsigned times, Rank target = 0) {
@@ -38,6 +48,14 @@ Script joiner(unsigned times);
 inline Script all_locker(unsigned times) {
     return repeat(Mode::shared, times, Operation::kAll);
 }
+
+/// Holds two targets at once; all take them in the same order.
+Script both(Mode mode);
+/// Takes targets in this order, and gives them back in the other.
+Script nested(const Script& acquires);
+/// The first reads 0 and wants 1, which the second reads; that one wants to read 0 as well, where a
+/// writer waits by then. So a reader that holds something must not wait behind writers.
+std::vector<Script> hold_and_wait();
 
 /// The processes of a configuration, and the machine they are on.
 struct Cast {

@@ -2,23 +2,27 @@
 #pragma once
 
 #include "broken_fabric.hh"
+#include "locks/lock.hh"
 
 namespace rmalock::check::all_gate_fault {
 
-inline constexpr Slot kG = 1;         ///< of rank 0, behind the one word of direct-passive
-inline constexpr Slot kM = 2, kL = 3; ///< of each node's first rank
+// Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
+inline constexpr Slot kG = 0, kM = 1, kL = 2;
 inline constexpr Value kOneAll = 1, kOneInRow = Value{1} << 56;
 inline constexpr Value kExclusives = ((Value{1} << 20) - 1) << 19;
 inline constexpr Value kOneMode = Value{1} << 39;
 
-/// R1: an exclusive does not look again whether a lock_all has come. It reads the mark of its node
-/// twice, before and after it acquires the target; here the second reading always says `ungated`.
+/// R1: an exclusive does not look again whether a lock_all has come. If the mark of its node says
+/// `ungated` before it acquires the target, it reads it once more; here that always says so again.
 struct NoSecondLook : Sound {
-    Value seen(Word w, Value v) { return w.slot == kM && target_is_mine_ ? 0 : v; }
-    void done(Verb verb, Word w, Value v) {
-        target_is_mine_ = verb == Verb::compare_swap && w.slot != kG && v == 0;
+    Value seen(Word w, Value v) {
+        if (w.slot != kM)
+            return v;
+        const bool second = looked_ != 0;
+        looked_ = !second && v == 0;
+        return second ? 0 : v;
     }
-    bool target_is_mine_ = false;
+    std::uint64_t looked_ = 0;
 };
 
 /// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
@@ -33,10 +37,16 @@ struct NobodyWaits : Sound {
     }
 };
 
-/// A shared acquire does not wait for the owner, so the lock_all that visits the targets finds
-/// nobody.
-struct NoVisit : Sound {
-    bool skips_await(Word w) { return w.slot != kG; }
+/// The lock_all that visits the targets finds nobody there.
+template <template <class> class Lock>
+struct Unvisited {
+    template <class F>
+    struct Of : Lock<F> {
+        using Base = Lock<F>;
+        using Base::Base;
+        locks::Hold acquire_shared(Rank) { return {}; }
+        void release_shared(Rank, locks::Hold) {}
+    };
 };
 
 /// An exclusive that closes the counters of lock_alls does not wait for those inside.

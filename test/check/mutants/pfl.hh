@@ -7,7 +7,7 @@
 namespace rmalock::check::pfl_fault {
 
 using locks::DrainWord;
-using pfx_fault::Misread;
+using pfx_fault::JoinNoRecheck; // S and RO are where they are in pfx.hh
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
 
@@ -67,16 +67,6 @@ struct NeverJoins : Sound {
 /// It joins the readers at home only, not an owner that waits for those of members.
 struct JoinsAtHomeOnly : Sound {
     Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
-};
-
-/// A reader that joined does not look whether it is the drain of its phase.
-struct JoinNoRecheck : Misread {
-    Value seen(Word w, Value v) { return w.slot == kS && joined_ ? with_phase(v, true) : v; }
-    void done(Verb verb, Word w, Value v) {
-        Misread::done(verb, w, v);
-        joined_ = verb == Verb::fetch_add && w.slot == kRo;
-    }
-    bool joined_ = false;
 };
 
 /// A reader joins whenever others are counted, whoever drains them: the obvious form.

@@ -1,0 +1,421 @@
+/* The gate between lock_all and exclusive locks, ompi_osc_rmalock/locks/all_gate.hh, around a lock for each
+ * target that is taken and released in a step.
+ *
+ * NODES nodes, at least two; ALLS processes that take lock_all and WRITERS that take a target of TARGETS
+ * exclusively, dealt out to the nodes in turn, ROUNDS times each. K_A lock_alls in a row, or K_X exclusives,
+ * make the gate theirs. -DHOLD_AND_WAIT: two processes more, of which one waits for a target that the other
+ * holds (R4). Every step touches one shared word; what others cannot see happens with the step before it. A
+ * process that cannot go on in the end is an invalid end state.
+ *
+ * -DNEVER=M: asserts that nobody changes the mode to M; for each of the six somebody does.
+ * -DNO_SECOND_LOOK: an exclusive that has its target does not look whether a lock_all has come (R1).
+ * -DNO_VISIT: a lock_all does not wait for the owners of targets (R1).
+ * -DONE_MARK: it tells its own node only that exclusives have to go through the gate.
+ * -DNO_COUNT: it does not wait for exclusives that went through the gate (R2).
+ * -DOPENS_LATE: a lock_all opens the counters after it has left, when an exclusive may be inside (R6).
+ * -DONE_CLOSED: an exclusive closes the counter of its own node and forgets the others.
+ * -DNO_WAIT_FOR_COUNTED: it closes them and does not wait for the lock_alls inside.
+ * -DUNMARKS_LATE: an exclusive takes the marks away after it has left, when a lock_all may be inside (R5).
+ * -DNO_RULE: who holds a lock waits at the gate like all others (R4). */
+#ifndef NODES
+#define NODES 2
+#endif
+#ifndef ALLS
+#define ALLS 2
+#endif
+#ifndef WRITERS
+#define WRITERS 1
+#endif
+#ifndef TARGETS
+#define TARGETS 1
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+#ifndef K_A
+#define K_A 1
+#endif
+#ifndef K_X
+#define K_X 2
+#endif
+#ifdef HOLD_AND_WAIT
+#define ALL_TARGETS 3
+#else
+#define ALL_TARGETS TARGETS
+#endif
+#ifdef NO_RULE
+#define RULE(holding) false
+#else
+#define RULE(holding) (holding)
+#endif
+
+/* G: [ row of lock_alls | row of exclusives:5 | n_A:3 | n_X:3 | mode:3 ] */
+#define UNGATED 0
+#define REVOKING 1
+#define GATED 2
+#define FOR_ALLS 3
+#define CLOSING 4
+#define OPENING 5
+#define X1 8
+#define A1 64
+#define STREAK1 512
+#define ROW1 16384
+#define MODE(v) ((v) & 7)
+#define N_X(v) (((v) >> 3) & 7)
+#define N_A(v) (((v) >> 6) & 7)
+#define COUNTS(v) ((v) & 504)
+#define STREAK(v) (((v) >> 9) & 31)
+#define ROW(v) ((v) >> 14)
+#define ADMITS_ALLS(v) (MODE(v) >= GATED && N_X(v) == 0)
+#define ADMITS_EXCLUSIVE(v, holding) \
+    ((MODE(v) == GATED && (N_A(v) == 0 || (RULE(holding) && N_X(v) != 0))) || \
+     (MODE(v) == REVOKING && RULE(holding)))
+#define WITH_EXCLUSIVE(v) (((v) & 511) + X1 + STREAK1 * ((ROW(v) != 0 -> 0 : STREAK(v)) + 1))
+#define OPEN 128 /* of L */
+
+int g = 0;
+bool marked[NODES]; /* M */
+byte counter[NODES]; /* L */
+bool owned[ALL_TARGETS];
+byte sharers[ALL_TARGETS];
+
+byte alls_inside = 0, exclusives_inside = 0; /* ghosts */
+
+inline reach(to) {
+#ifdef NEVER
+    assert((to) != NEVER)
+#else
+    skip
+#endif
+}
+
+/* from what G was seen to be; rows begin anew */
+inline change(to) {
+    atomic {
+        changed = (g == seen);
+        if
+        :: changed -> g = COUNTS(seen) + to; reach(to)
+        :: else
+        fi
+    }
+}
+
+inline finish(from, to) { atomic { g = g + to - from; reach(to) } }
+
+inline revoke() {
+    n = 0;
+    do
+    :: n == NODES -> break
+    :: else ->
+#ifdef ONE_MARK
+        if
+        :: n == node -> marked[n] = true
+        :: else
+        fi;
+#else
+        marked[n] = true;
+#endif
+        n++
+    od;
+#ifndef NO_VISIT
+    n = 0;
+    do
+    :: n == ALL_TARGETS -> break
+    :: else ->
+        atomic { !owned[n] -> sharers[n]++ };
+        atomic { sharers[n]--; n++ }
+    od;
+#endif
+    n = 0;
+    finish(REVOKING, GATED)
+}
+
+inline open_for_alls() {
+    seen = g;
+    changed = false;
+    if
+    :: MODE(seen) == GATED -> change(OPENING)
+    :: else
+    fi;
+    if
+    :: changed ->
+        n = 0;
+        do
+        :: n == NODES -> break
+        :: else -> atomic { counter[n] = counter[n] + OPEN; n++ }
+        od;
+        n = 0;
+        finish(OPENING, FOR_ALLS)
+    :: else
+    fi
+}
+
+inline enter_by_node() {
+    by_node = false;
+    seen = counter[node];
+    do
+    :: !by_node && seen >= OPEN ->
+        atomic {
+            by_node = (counter[node] == seen);
+            if
+            :: by_node -> counter[node]++
+            :: else -> seen = counter[node]
+            fi
+        }
+    :: else -> break
+    od
+}
+
+inline enter_by_gate() {
+    atomic {
+        g = g + A1 + ROW1;
+        seen = g;
+        in_a_row = (ROW(seen) >= K_A)
+    };
+    do
+#ifdef NO_COUNT
+    :: MODE(seen) >= GATED -> break
+#else
+    :: ADMITS_ALLS(seen) -> break
+#endif
+    :: else ->
+        changed = false;
+        if
+        :: MODE(seen) == UNGATED -> change(REVOKING)
+        :: else
+        fi;
+        if
+        :: changed -> revoke()
+        :: else
+        fi;
+        atomic { (ADMITS_ALLS(g) || MODE(g) == UNGATED) -> seen = g }
+    od
+}
+
+proctype lock_all(byte node) {
+    byte round, n;
+    int seen;
+    bool by_node, in_a_row, changed;
+    for (round : 1 .. ROUNDS) {
+        enter_by_node();
+        if
+        :: !by_node ->
+            enter_by_gate();
+#ifndef OPENS_LATE
+            if
+            :: in_a_row -> open_for_alls()
+            :: else
+            fi
+#endif
+        :: else
+        fi;
+        atomic { alls_inside++; assert(exclusives_inside == 0) };
+        atomic {
+            alls_inside--;
+            if
+            :: by_node -> counter[node]--
+            :: else -> g = g - A1
+            fi
+        };
+#ifdef OPENS_LATE
+        if
+        :: !by_node && in_a_row -> open_for_alls()
+        :: else
+        fi;
+#endif
+        atomic { seen = 0; by_node = false; in_a_row = false; changed = false }
+    }
+}
+
+inline close_for_alls() {
+    n = 0;
+    do
+    :: n == NODES -> break
+    :: else ->
+#ifdef ONE_CLOSED
+        if
+        :: n == node -> counter[n] = counter[n] - OPEN
+        :: else
+        fi;
+        n++
+#else
+        atomic { counter[n] = counter[n] - OPEN; n++ }
+#endif
+    od;
+#ifndef NO_WAIT_FOR_COUNTED
+    n = 0;
+    do
+    :: n == NODES -> break
+#ifdef ONE_CLOSED
+    :: n != NODES && n != node -> n++
+#endif
+    :: n != NODES && counter[n] == 0 -> n++
+    od;
+#endif
+    n = 0;
+    finish(CLOSING, GATED)
+}
+
+inline open_for_exclusives() {
+    changed = false;
+    if
+    :: MODE(seen) == GATED -> change(OPENING)
+    :: else
+    fi;
+    if
+    :: changed ->
+        n = 0;
+        do
+        :: n == NODES -> break
+        :: else -> atomic { marked[n] = false; n++ }
+        od;
+        n = 0;
+        finish(OPENING, UNGATED)
+    :: else
+    fi
+}
+
+/* `counted` says whether it is in; else the gate is not for lock_alls any more */
+inline enter_room(holding) {
+    over = false;
+    do
+    :: over -> break
+    :: else ->
+        atomic {
+            (MODE(g) == UNGATED || MODE(g) == FOR_ALLS || ADMITS_EXCLUSIVE(g, holding)) -> seen = g
+        };
+        if
+        :: MODE(seen) == UNGATED -> over = true
+        :: MODE(seen) == FOR_ALLS ->
+            change(CLOSING);
+            if
+            :: changed -> close_for_alls()
+            :: else
+            fi
+        :: else ->
+            atomic {
+                counted = (g == seen);
+                over = counted;
+                if
+                :: counted -> seen = WITH_EXCLUSIVE(g); g = seen
+                :: else
+                fi
+            };
+#ifndef UNMARKS_LATE
+            if
+            :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> open_for_exclusives()
+            :: else
+            fi
+#endif
+        fi
+    od
+}
+
+/* the target is in hand: nothing here may wait */
+inline try_enter(holding) {
+    seen = g;
+    do
+    :: !counted && ADMITS_EXCLUSIVE(seen, holding) ->
+        atomic {
+            counted = (g == seen);
+            if
+            :: counted -> g = WITH_EXCLUSIVE(g)
+            :: else -> seen = g
+            fi
+        }
+    :: else -> break
+    od
+}
+
+inline acquire(target, holding) {
+    inside = false;
+    do
+    :: inside -> break
+    :: else ->
+        counted = false;
+        over = marked[node];
+        if
+        :: over -> enter_room(holding)
+        :: else
+        fi;
+        atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true };
+#ifdef NO_SECOND_LOOK
+        inside = true
+#else
+        over = (!counted && marked[node]);
+        if
+        :: over -> try_enter(holding)
+        :: else
+        fi;
+        inside = (!over || counted);
+        if
+        :: !inside -> owned[target] = false
+        :: else
+        fi
+#endif
+    od;
+    atomic { exclusives_inside++; assert(alls_inside == 0) }
+}
+
+inline release(target, in_room) {
+    atomic { exclusives_inside--; owned[target] = false };
+    if
+    :: in_room -> g = g - X1
+    :: else
+    fi
+}
+
+proctype writer(byte node; byte target) {
+    byte round, n;
+    int seen;
+    bool inside, counted, changed, over;
+    for (round : 1 .. ROUNDS) {
+        acquire(target, false);
+        release(target, counted);
+#ifdef UNMARKS_LATE
+        if
+        :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> seen = g; open_for_exclusives()
+        :: else
+        fi;
+#endif
+        atomic { seen = 0; inside = false; counted = false; changed = false; over = false }
+    }
+}
+
+#ifdef HOLD_AND_WAIT
+proctype waits(byte node) {
+    byte n;
+    int seen;
+    bool inside, counted, changed, over, first;
+    acquire(0, false);
+    first = counted;
+    acquire(1, true);
+    release(1, counted);
+    release(0, first)
+}
+
+proctype holds(byte node) {
+    byte n;
+    int seen;
+    bool inside, counted, changed, over;
+    atomic { !owned[1] -> sharers[1]++ };
+    acquire(2, true);
+    release(2, counted);
+    sharers[1]--
+}
+#endif
+
+init {
+    byte i = 0;
+    atomic {
+        do
+        :: i < ALLS -> run lock_all(i % NODES); i++
+        :: i >= ALLS && i < ALLS + WRITERS -> run writer((i - ALLS) % NODES, (i - ALLS) % TARGETS); i++
+        :: else -> break
+        od;
+#ifdef HOLD_AND_WAIT
+        run waits(0);
+        run holds(NODES - 1)
+#endif
+    }
+}

@@ -1,0 +1,125 @@
+// What the cases of the gate have in common: a window's lock with the gate around it, on two nodes.
+#pragma once
+
+#include "locks/all_gate.hh"
+#include "pfl_setup.hh"
+
+#include <algorithm>
+
+namespace rmalock::check {
+
+/// Where a window's words are: the gate's, the lock's home record, and a pool and records if the
+/// lock has them.
+template <class Lock>
+struct GatedWords {
+    static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
+    static constexpr bool kOverNodes = requires(topology::Level nodes) { Lock::node_slots(nodes); };
+    static constexpr Slot kGate = 0;
+    static constexpr Slot kHome = kQueues ? locks::Pool::kNodeSlots : 3;
+    static constexpr Slot kPool = kHome + locks::Pool::kNodeSlots;
+    static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
+    static constexpr Slot kRecords = kPool + locks::Pool::slots(kNodes);
+
+    static Slot slots(const topology::Level& nodes) {
+        if constexpr (kOverNodes)
+            return kRecords + Lock::node_slots(nodes);
+        return kQueues ? kRecords : kHome + Lock::kHomeSlots;
+    }
+};
+
+/// Two nodes, and the gate's thresholds.
+struct GatedSetup {
+    std::array<Rank, 2> first; ///< ranks of the nodes
+    topology::Level nodes;
+    locks::GateLimits limits;
+
+    GatedSetup(Rank ranks, Rank on_first_node, locks::GateLimits gate_limits)
+        : first{0, on_first_node}, nodes(split(ranks, on_first_node)), limits(gate_limits) {}
+
+    locks::GateNodes seen_by(Rank self) const { return {first[nodes.element(self)], first}; }
+
+  private:
+    static topology::Level split(Rank ranks, Rank at) {
+        std::vector<std::size_t> element_of(static_cast<std::size_t>(ranks), 1);
+        std::fill_n(element_of.begin(), at, 0);
+        return topology::Level(element_of);
+    }
+};
+
+/// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
+template <template <class> class Algorithm, class Fault, bool kRule>
+class GatedWindow {
+    using F = BrokenFabric<Fault>;
+    using Lock = Algorithm<F>;
+    using Words = GatedWords<Lock>;
+
+  public:
+    GatedWindow(CheckerFabric& real, const GatedSetup& setup)
+        : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make(setup)),
+          gate_(fabric_, lock_, Words::kGate, setup.seen_by(real.self()), setup.limits),
+          lock(*this) {}
+
+    class Calls {
+      public:
+        explicit Calls(GatedWindow& window) : w_(window) {}
+        locks::Hold acquire_shared(Rank target) {
+            const locks::Hold hold = locks::acquire_shared(w_.lock_, target, kRule && w_.held_ > 0);
+            ++w_.held_;
+            return hold;
+        }
+        void release_shared(Rank target, locks::Hold hold) {
+            --w_.held_;
+            w_.lock_.release_shared(target, hold);
+        }
+        locks::Hold acquire_exclusive(Rank target) {
+            const locks::Hold hold = w_.gate_.acquire_exclusive(target, kRule && w_.held_ > 0);
+            ++w_.held_;
+            return hold;
+        }
+        void release_exclusive(Rank target, locks::Hold hold) {
+            --w_.held_;
+            w_.gate_.release_exclusive(target, hold);
+        }
+        locks::Hold acquire_all() {
+            w_.gate_.enter_all();
+            return {};
+        }
+        void release_all(locks::Hold) { w_.gate_.leave_all(); }
+
+      private:
+        GatedWindow& w_;
+    };
+
+  private:
+    Lock make(const GatedSetup& setup) {
+        if constexpr (Words::kOverNodes)
+            return Lock(fabric_, Words::kHome, Words::kRecords, pool_, setup.nodes,
+                        PflMachine{}.limits);
+        else if constexpr (!locks::has_shared_mode<Lock>)
+            return Lock(fabric_, Words::kHome, pool_);
+        else if constexpr (Words::kQueues)
+            return Lock(fabric_, Words::kHome, pool_, {.t_w = 2});
+        else
+            return Lock(fabric_, Words::kHome);
+    }
+
+    F fabric_;
+    locks::Pool pool_;
+    Lock lock_;
+    locks::AllGate<F, Lock> gate_;
+    std::uint64_t held_ = 0;
+
+  public:
+    Calls lock;
+};
+
+/// The first `on_first_node` ranks are a node, the others are another one.
+template <template <class> class Algorithm, class Fault = Sound, bool kRule = true>
+Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1) {
+    Cast cast{std::move(scripts), on_first_node};
+    const GatedSetup setup(cast.ranks(), on_first_node, limits);
+    cast.slots = GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
+    return make_program<GatedWindow<Algorithm, Fault, kRule>>(cast, setup);
+}
+
+} // namespace rmalock::check
