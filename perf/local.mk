@@ -87,6 +87,7 @@ EXTRA_DIST += \
 	perf/paths.c \
 	perf/guard \
 	perf/instructions.json \
+	perf/verbs.json \
 	perf/test_guard.py \
 	perf/test_tune.py \
 	perf/fault.c \

@@ -1,10 +1,13 @@
-/* Walks each uncontended on-node path many times, rank 0 against rank 1, and has callgrind write
- * down the instructions of each: one dump for a path, under its name. perf/guard compares them with
- * what is recorded. Rank 1 waits in a barrier, outside valgrind. */
+/* Walks each uncontended path many times, rank 0 against rank 1, and has callgrind write down the
+ * instructions of each: one dump for a path, under its name. With the argument `verbs` it prints
+ * how many operations on words of locks each walk sends through the network, and how often it waits
+ * for an answer, as the component counts them (MPI_T). perf/guard compares both with what is
+ * recorded. Rank 1 waits in a barrier, outside valgrind. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined __has_include
 #if __has_include(<valgrind/callgrind.h>)
@@ -69,14 +72,52 @@ static void flush_all(void) {
     MPI_Win_flush_all(window);
 }
 
+static void put8_and_flush(void) {
+    put8();
+    flush();
+}
+
+static void get8_and_flush(void) {
+    get8();
+    flush();
+}
+
+/* With `verbs`: what the component counts for the window. */
+static int counts_verbs;
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle verbs, round_trips;
+
+static int bind(const char* name, MPI_T_pvar_handle* handle) {
+    int index, values;
+    return MPI_SUCCESS == MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) &&
+           MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, index, &window, handle, &values);
+}
+
+static unsigned long long read_count(MPI_T_pvar_handle handle) {
+    unsigned long long value = 0;
+    MPI_T_pvar_read(session, handle, &value);
+    return value;
+}
+
 /* Not inlined, so that the loop is the same for all. */
-static __attribute__((noinline)) void count(const char* name, void (*path)(void)) {
-    for (int i = 0; i < WARM_UP; i++)
-        path();
+static __attribute__((noinline)) void walk(const char* name, void (*path)(void)) {
     CALLGRIND_ZERO_STATS;
     for (int i = 0; i < TIMES; i++)
         path();
     CALLGRIND_DUMP_STATS_AT(name);
+}
+
+static void count(const char* name, void (*path)(void)) {
+    for (int i = 0; i < WARM_UP; i++)
+        path();
+    if (!counts_verbs) {
+        walk(name, path);
+        return;
+    }
+    const unsigned long long before = read_count(verbs), waited = read_count(round_trips);
+    walk(name, path);
+    printf("%s %.2f %.2f\n", name, (double)(read_count(verbs) - before) / TIMES,
+           (double)(read_count(round_trips) - waited) / TIMES);
 }
 
 static void count_all(void) {
@@ -91,11 +132,24 @@ static void count_all(void) {
     count("accumulate8", accumulate8);
     count("flush", flush);
     count("flush_all", flush_all);
+    if (counts_verbs) {
+        count("put8_and_flush", put8_and_flush);
+        count("get8_and_flush", get8_and_flush);
+    }
     MPI_Win_unlock(TARGET, window);
     MPI_Win_lock_all(0, window);
     count("put8_in_lock_all", put8);
     count("flush_in_lock_all", flush);
     MPI_Win_unlock_all(window);
+}
+
+/* Whether the component counts verbs. */
+static int open_counters(void) {
+    int provided;
+    return MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) &&
+           MPI_SUCCESS == MPI_T_pvar_session_create(&session) &&
+           bind("osc_rmalock_verbs_off_node", &verbs) &&
+           bind("osc_rmalock_round_trips", &round_trips);
 }
 
 int main(int argc, char** argv) {
@@ -105,6 +159,11 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    counts_verbs = 2 == argc && 0 == strcmp(argv[1], "verbs");
+    if (counts_verbs && !open_counters()) {
+        fprintf(stderr, "paths: this component does not count its verbs\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     memory[0] = memory[1] = memory[2] = memory[3] = 0;
     origin[0] = 7;
     MPI_Barrier(MPI_COMM_WORLD);

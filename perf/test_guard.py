@@ -65,6 +65,30 @@ class Judgement(unittest.TestCase):
         self.assertEqual(guard.nearest(record, KEY), "openmpi-4.1 g++-14 x86_64")
 
 
+class Verbs(unittest.TestCase):
+    WANTED = {"rmalock/a, cpu": {"flush": [0.0, 1.0], "lock_all": [0.01, 0.01]}}
+
+    def verdict(self, flush):
+        rows = guard.judge_verbs({"rmalock/a, cpu": {"flush": flush, "lock_all": [0.01, 0.01]}},
+                                 self.WANTED)
+        return {row[1]: row[4] for row in rows}["flush"]
+
+    def test_one_more_of_either_fails(self):
+        self.assertEqual(self.verdict([0.0, 1.0]), "")
+        self.assertEqual(self.verdict([0.01, 1.01]), "")
+        self.assertEqual(self.verdict([1.0, 1.0]), "MORE")
+        self.assertEqual(self.verdict([0.0, 2.0]), "MORE")
+        self.assertEqual(self.verdict([0.0, 0.0]), "fewer")
+
+    def test_what_is_missing_on_either_side_is_told(self):
+        rows = guard.judge_verbs({"b": {"put8": [0, 0]}}, {"b": {"flush": [0, 1]}})
+        self.assertEqual([row[4] for row in rows], ["NOT COUNTED", "NOT RECORDED"])
+
+    def test_they_are_read_from_lines(self):
+        self.assertEqual(guard.read_verbs("UCX  warning\nflush 0.00 1.00\n"),
+                         {"flush": [0.0, 1.0]})
+
+
 class Dumps(unittest.TestCase):
     def test_counts_are_those_of_one_walk(self):
         with tempfile.TemporaryDirectory() as folder:
