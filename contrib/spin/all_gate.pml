@@ -352,8 +352,8 @@ inline try_enter(holding) {
     fi
 }
 
-/* `looks`: whether one that did not come through the gate asks now for whom that is. If for others, and the
- * room is not open, the target is given back. */
+/* `looks`: whether one that did not come through the gate asks, with the target in hand, for whom the gate is.
+ * If for lock_alls, and the room is not open, it gives the target back and is not inside. */
 inline take(target, holding, looks) {
     atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true };
     over = (looks && !counted && marked[node]);
