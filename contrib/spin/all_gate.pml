@@ -8,7 +8,9 @@
  * process that cannot go on in the end is an invalid end state.
  *
  * -DNEVER=M: asserts that nobody changes the mode to M; for each of the six somebody does.
- * -DNO_SECOND_LOOK: an exclusive that has its target does not look whether a lock_all has come (R1).
+ * -DNO_LOOK: an exclusive that has its target does not look whether a lock_all has come (R1).
+ * -DNO_SECOND_LOOK: the same of one that has given its target back once, and has it again.
+ * -DKEEPS_TARGET: it does not give the target back, but waits for the gate with it.
  * -DNO_VISIT: a lock_all does not wait for the owners of targets (R1).
  * -DONE_MARK: it tells its own node only that exclusives have to go through the gate.
  * -DNO_COUNT: it does not wait for exclusives that went through the gate (R2).
@@ -47,6 +49,16 @@
 #define RULE(holding) false
 #else
 #define RULE(holding) (holding)
+#endif
+#ifdef NO_LOOK
+#define FIRST_LOOK false
+#else
+#define FIRST_LOOK true
+#endif
+#ifdef NO_SECOND_LOOK
+#define SECOND_LOOK false
+#else
+#define SECOND_LOOK true
 #endif
 
 /* G: [ row of lock_alls | row of exclusives:5 | n_A:3 | n_X:3 | mode:3 ] */
@@ -256,7 +268,7 @@ inline close_for_alls() {
     finish(CLOSING, GATED)
 }
 
-inline open_for_exclusives() {
+inline unmark() {
     changed = false;
     if
     :: MODE(seen) == GATED -> change(OPENING)
@@ -273,6 +285,17 @@ inline open_for_exclusives() {
         finish(OPENING, UNGATED)
     :: else
     fi
+}
+
+inline open_for_exclusives() {
+#ifdef UNMARKS_LATE
+    skip
+#else
+    if
+    :: STREAK(seen) >= K_X && N_A(seen) == 0 -> unmark()
+    :: else
+    fi
+#endif
 }
 
 /* `counted` says whether it is in; else the gate is not for lock_alls any more */
@@ -301,12 +324,10 @@ inline enter_room(holding) {
                 :: else
                 fi
             };
-#ifndef UNMARKS_LATE
             if
-            :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> open_for_exclusives()
+            :: counted -> open_for_exclusives()
             :: else
             fi
-#endif
         fi
     od
 }
@@ -319,40 +340,50 @@ inline try_enter(holding) {
         atomic {
             counted = (g == seen);
             if
-            :: counted -> g = WITH_EXCLUSIVE(g)
+            :: counted -> seen = WITH_EXCLUSIVE(g); g = seen
             :: else -> seen = g
             fi
         }
     :: else -> break
-    od
+    od;
+    if
+    :: counted -> open_for_exclusives()
+    :: else
+    fi
+}
+
+/* `looks`: whether one that did not come through the gate asks, with the target in hand, for whom the gate is.
+ * If for lock_alls, and the room is not open, it gives the target back and is not inside. */
+inline take(target, holding, looks) {
+    atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true };
+    over = (looks && !counted && marked[node]);
+    if
+#ifdef KEEPS_TARGET
+    :: over -> enter_room(holding); over = true
+#else
+    :: over -> try_enter(holding)
+#endif
+    :: else
+    fi;
+    inside = (!over || counted);
+    if
+    :: !inside -> owned[target] = false
+    :: else
+    fi
 }
 
 inline acquire(target, holding) {
-    inside = false;
+    counted = false;
+    take(target, holding, FIRST_LOOK);
     do
     :: inside -> break
     :: else ->
-        counted = false;
         over = marked[node];
         if
         :: over -> enter_room(holding)
         :: else
         fi;
-        atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true };
-#ifdef NO_SECOND_LOOK
-        inside = true
-#else
-        over = (!counted && marked[node]);
-        if
-        :: over -> try_enter(holding)
-        :: else
-        fi;
-        inside = (!over || counted);
-        if
-        :: !inside -> owned[target] = false
-        :: else
-        fi
-#endif
+        take(target, holding, SECOND_LOOK)
     od;
     atomic { exclusives_inside++; assert(alls_inside == 0) }
 }
@@ -374,7 +405,7 @@ proctype writer(byte node; byte target) {
         release(target, counted);
 #ifdef UNMARKS_LATE
         if
-        :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> seen = g; open_for_exclusives()
+        :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> seen = g; unmark()
         :: else
         fi;
 #endif

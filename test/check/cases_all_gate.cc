@@ -104,8 +104,8 @@ void add_over_nodes(std::vector<Case>& cases) {
 void add_mutants(std::vector<Case>& cases) {
     const Script w = writer(2);
     using namespace all_gate_fault;
-    cases.push_back(gate<NoSecondLook>("all_gate/no_second_look", "1W+1A", {w, all_locker(3)},
-                                       Failure::exclusion));
+    cases.push_back(
+        gate<NoLook>("all_gate/no_look", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(
         gate<OneMark>("all_gate/one_mark", "1A+1W", {all_locker(3), w}, Failure::exclusion));
     cases.push_back(gate<NobodyWaits>("all_gate/nobody_waits", "1W+2A once",
@@ -118,6 +118,8 @@ void add_mutants(std::vector<Case>& cases) {
                          std::vector<Script> scripts, Failure expected = Failure::exclusion) {
             cases.push_back(gate<Fault>(name, configuration, scripts, expected, kAtOnce));
         };
+    changing_mutant(NoSecondLook{}, "all_gate/no_second_look", "2W once+1A K=1",
+                    {writer(1), writer(1), all_locker(2)});
     changing_mutant(NoWaitForCounted{}, "all_gate/no_wait_for_counted", "1A+1W K=1",
                     {all_locker(3), writer(3)});
     changing_mutant(OneClosed{}, "all_gate/one_closed", "1W+1A K=1", {w, all_locker(3)});
@@ -132,8 +134,8 @@ void add_mutants(std::vector<Case>& cases) {
                                        wait_at_gate(2), Failure::deadlock));
 
     // With pfl, whose owners a lock_all meets as a reader of another node.
-    cases.push_back(gate<NoSecondLook, true, locks::Pfl>("all_gate+pfl/no_second_look", "1W+1A N=1",
-                                                         {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(gate<NoLook, true, locks::Pfl>("all_gate+pfl/no_look", "1W+1A N=1",
+                                                   {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(gate<Sound, true, Unvisited<locks::Pfl>::Of>(
         "all_gate+pfl/no_visit", "1W+1A N=1", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(gate<NoWaitForCounted, true, locks::Pfl>(

@@ -12,17 +12,35 @@ inline constexpr Value kOneAll = 1, kOneInRow = Value{1} << 56;
 inline constexpr Value kExclusives = ((Value{1} << 20) - 1) << 19;
 inline constexpr Value kOneMode = Value{1} << 39;
 
-/// R1: an exclusive does not look again whether a lock_all has come. If the mark of its node says
-/// `ungated` before it acquires the target, it reads it once more; here that always says so again.
+/// R1: an exclusive that has its target does not look whether a lock_all has come.
+struct NoLook : Sound {
+    Value seen(Word w, Value v) { return w.slot == kM ? 0 : v; }
+};
+
+/// R1: the same of one that has given its target back once, and has it again.
 struct NoSecondLook : Sound {
     Value seen(Word w, Value v) {
         if (w.slot != kM)
             return v;
-        const bool second = looked_ != 0;
-        looked_ = !second && v == 0;
-        return second ? 0 : v;
+        const std::uint64_t look = next_;
+        next_ = look == kBefore ? kSecond : look == kSecond ? kFirst : look;
+        return look == kSecond ? 0 : v;
     }
-    std::uint64_t looked_ = 0;
+    /// It looks into the room with its target in hand, awaits it without, and enters by a CAS from
+    /// what it found; one that finds the gate open for lock_alls closes it so.
+    void done(Verb verb, Word w, Value v) {
+        if (w.slot != kG ||
+            (verb != Verb::get && verb != Verb::await && verb != Verb::compare_swap))
+            return;
+        if (verb == Verb::get)
+            next_ = kBefore;
+        if (verb == Verb::compare_swap && v == found_ && (v >> 39 & 7) != 3)
+            next_ = kFirst;
+        found_ = next_ == kFirst ? 0 : v;
+    }
+    static constexpr std::uint64_t kFirst = 0, kBefore = 1, kSecond = 2;
+    std::uint64_t next_ = kFirst; ///< which look the next read of M is
+    Value found_ = 0;
 };
 
 /// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
