@@ -48,7 +48,8 @@ struct settings {
 
 /* Transfers of one passive epoch. */
 struct transfer {
-    bool put; /* else get */
+    bool put;     /* else get */
+    bool flushed; /* between flushes, in a lock that is held; else in a lock of its own */
     size_t size;
     int operations;
 };
@@ -173,6 +174,8 @@ void run_lock_put_unlock(struct bench* bench);
 void run_lock_get_unlock(struct bench* bench);
 void run_overlap_put(struct bench* bench);
 void run_overlap_get(struct bench* bench);
+void run_overlap_flush_put(struct bench* bench);
+void run_overlap_flush_get(struct bench* bench);
 void run_overlap_ops_put(struct bench* bench);
 void run_overlap_ops_get(struct bench* bench);
 /* cases_target.c */

@@ -83,6 +83,15 @@ static struct overlap overlap_measure(struct bench* bench) {
     return o;
 }
 
+static struct overlap overlap_in_a_lock(struct bench* bench) {
+    MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
+    bench->transfer.flushed = true;
+    const struct overlap o = overlap_measure(bench);
+    bench->transfer.flushed = false;
+    MPI_Win_unlock(TARGET, bench->window);
+    return o;
+}
+
 /* The paper's reading of the curve: how far computation can grow before the total moves. */
 static int absorbed_percent(const double* medians) {
     int step = 0;
@@ -111,9 +120,10 @@ static void overlap_report(const struct bench* bench, struct overlap* o) {
 static void overlap_point(struct bench* bench, struct transfer transfer) {
     struct overlap o = {.hidden = {.values = NULL}};
     bench->transfer = transfer;
+    bench->transfer.flushed = false; /* to prepare, and to verify */
     transfer_prepare(bench, first_seed);
     if (ORIGIN == bench->rank)
-        o = overlap_measure(bench);
+        o = transfer.flushed ? overlap_in_a_lock(bench) : overlap_measure(bench);
     const bool right = transfer_verify(bench, second_seed);
     if (verified(bench, right, "the bytes that arrived are not those that were sent") &&
         ORIGIN == bench->rank)
@@ -123,13 +133,15 @@ static void overlap_point(struct bench* bench, struct transfer transfer) {
         samples_free(&o.total[step]);
 }
 
-static void overlap_against_size(struct bench* bench, bool put) {
+static void overlap_against_size(struct bench* bench, bool put, bool flushed) {
     static const size_t defaults[] = {4096, 32768, 262144, 1048576};
     size_t sizes[SIZES_MAX];
     const int count =
         transfer_sizes(bench, defaults, (int)(sizeof defaults / sizeof *defaults), sizes);
     for (int i = 0; i < count; i++)
-        overlap_point(bench, (struct transfer){.put = put, .size = sizes[i], .operations = 1});
+        overlap_point(
+            bench,
+            (struct transfer){.put = put, .flushed = flushed, .size = sizes[i], .operations = 1});
 }
 
 static void overlap_against_operations(struct bench* bench, bool put) {
@@ -141,11 +153,19 @@ static void overlap_against_operations(struct bench* bench, bool put) {
 }
 
 void run_overlap_put(struct bench* bench) {
-    overlap_against_size(bench, true);
+    overlap_against_size(bench, true, false);
 }
 
 void run_overlap_get(struct bench* bench) {
-    overlap_against_size(bench, false);
+    overlap_against_size(bench, false, false);
+}
+
+void run_overlap_flush_put(struct bench* bench) {
+    overlap_against_size(bench, true, true);
+}
+
+void run_overlap_flush_get(struct bench* bench) {
+    overlap_against_size(bench, false, true);
 }
 
 void run_overlap_ops_put(struct bench* bench) {

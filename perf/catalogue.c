@@ -65,6 +65,8 @@ const struct bench_case catalogue[] = {
      "latency, ns", LATENCY},
     {"overlap_put", run_overlap_put, PAPER "5.2, fig. 4a", "4 KB .. 1 MB", "hidden, %", OVERLAP},
     {"overlap_get", run_overlap_get, PAPER "5.2, fig. 4b", "4 KB .. 1 MB", "hidden, %", OVERLAP},
+    {"overlap_flush_put", run_overlap_flush_put, "MPI 12.5.4", "4 KB .. 1 MB", "hidden, %", OVERLAP},
+    {"overlap_flush_get", run_overlap_flush_get, "MPI 12.5.4", "4 KB .. 1 MB", "hidden, %", OVERLAP},
     {"overlap_ops_put", run_overlap_ops_put, PAPER "5.2, fig. 5a", "32 KB, 1 .. 32 operations",
      "hidden, %", OVERLAP_OPS},
     {"overlap_ops_get", run_overlap_ops_get, PAPER "5.2, fig. 5b", "32 KB, 1 .. 32 operations",

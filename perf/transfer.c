@@ -26,7 +26,8 @@ static size_t epoch_bytes(const struct bench* bench) {
 void transfer_epoch(struct bench* bench, int64_t compute_steps) {
     const struct transfer t = bench->transfer;
     const int count = (int)t.size;
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
+    if (!t.flushed)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
     for (int i = 0; i < t.operations; i++) {
         const size_t at = (size_t)i * t.size;
         unsigned char* local = bench->local + at;
@@ -37,7 +38,10 @@ void transfer_epoch(struct bench* bench, int64_t compute_steps) {
     }
     if (compute_steps > 0)
         compute(compute_steps);
-    MPI_Win_unlock(TARGET, bench->window);
+    if (t.flushed)
+        MPI_Win_flush(TARGET, bench->window);
+    else
+        MPI_Win_unlock(TARGET, bench->window);
 }
 
 /* The sending side holds the pattern; the receiving side is cleared, with what lies behind the

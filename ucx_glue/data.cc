@@ -11,6 +11,8 @@ namespace {
 
 /// Requests that a peer may have under way whatever the others have.
 constexpr std::size_t kAlways = 8;
+/// Bytes of a put that is worth a flush of its own.
+constexpr std::size_t kLong = 8192;
 /// Requests issued to a peer before it is the next one's turn.
 constexpr std::size_t kChunk = 64;
 
@@ -86,6 +88,8 @@ void Worker::put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddres
     // The queue has one pointer for puts and gets; a put only reads from it.
     post({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
           Request::Kind::put});
+    if (bytes >= kLong)
+        flush_early(peer);
 }
 
 void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress address,
@@ -105,6 +109,8 @@ void Worker::post(const Request& request) {
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (request.kind == Request::Kind::put || request.kind == Request::Kind::get)
         peer.data_.store(number, std::memory_order_release);
+    if (request.kind != Request::Kind::get)
+        peer.written_.store(number, std::memory_order_release);
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();

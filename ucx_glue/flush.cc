@@ -7,9 +7,7 @@ namespace rmalock::ucx {
 
 /// Flushes of one peer may end out of order.
 void Callbacks::finish_flush(Operation& operation) {
-    Peer::Count& flushed = operation.peer->flushed_;
-    flushed.store(std::max(flushed.load(std::memory_order_relaxed), operation.covers),
-                  std::memory_order_release);
+    operation.peer->covered(operation.covers);
     operation.worker->operations_.give_back(operation);
 }
 
@@ -27,10 +25,13 @@ bool Worker::Goal::reached() const {
            peer->heard_.load(std::memory_order_acquire) >= told;
 }
 
-/// Begins a flush unless one that covers the goal is under way; false while part of it is queued.
+/// Begins a flush unless one that covers the goal is under way; false while part of it is queued,
+/// or gets are under way that a flush would say nothing about that their answers do not.
 bool Worker::begin_flush(const Goal& goal) {
     Peer& peer = *goal.peer;
     ask(goal);
+    if (peer.has_only_read())
+        return finish_reads(peer, goal.posted);
     if (peer.flushing_.load(std::memory_order_relaxed) >= goal.posted)
         return true;
     const std::uint64_t issued = peer.issued_.load(std::memory_order_relaxed);
@@ -49,6 +50,24 @@ bool Worker::begin_flush(const Goal& goal) {
         Callbacks::finish_flush(operation);
     throw_failure();
     return true;
+}
+
+/// Other threads may go on posting gets, so that some are always under way: then one of these ends
+/// when there is a moment without.
+bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
+    if (peer.outstanding() != 0)
+        return false;
+    peer.covered(posted);
+    return true;
+}
+
+/// A flush of UCX's is a message and its answer, even if all that went before has long arrived. Who
+/// computes between a put and its flush would wait for them at the end; so they go right behind the
+/// put, unless others are under way, and the flush finds them done.
+void Worker::flush_early(Peer& peer) {
+    if (peer.queue_ == nullptr && peer.flushing_.load(std::memory_order_relaxed) <=
+                                      peer.flushed_.load(std::memory_order_relaxed))
+        begin_flush({&peer, peer.issued_.load(std::memory_order_relaxed), 0});
 }
 
 /// Side by side: every flush begins as soon as its peer's requests are issued, whatever the others

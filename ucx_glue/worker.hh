@@ -49,6 +49,12 @@ class Peer {
                heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire);
     }
 
+    /// All up to number `posted` is complete at the peer.
+    void covered(std::uint64_t posted) {
+        flushed_.store(std::max(posted, flushed_.load(std::memory_order_relaxed)),
+                       std::memory_order_release);
+    }
+
     /// All words up to number `told` are stored. A late answer to a greeting says 0.
     void hear(std::uint64_t told) {
         met_ = true;
@@ -56,7 +62,13 @@ class Peer {
                      std::memory_order_release);
     }
 
-    /// The same for puts and gets; words that were posted since the last of them do not count.
+    /// Whether only gets were posted since the last flush: they are complete at the peer when they
+    /// are at this side.
+    bool has_only_read() const {
+        return written_.load(std::memory_order_acquire) <= flushed_.load(std::memory_order_acquire);
+    }
+
+    /// Whether a put or get may not have arrived; words that were posted since do not count.
     bool data_unflushed() const {
         return flushed_.load(std::memory_order_acquire) < data_.load(std::memory_order_acquire);
     }
@@ -81,6 +93,7 @@ class Peer {
     // under way.
     Count posted_{0};    ///< asked for
     Count data_{0};      ///< of posted_: up to the last put or get
+    Count written_{0};   ///< of posted_: up to the last that is not a get
     Count issued_{0};    ///< given to UCX
     Count completed_{0}; ///< complete at this side
     Count flushing_{0};  ///< complete at the peer when the last flush that began is
@@ -296,6 +309,8 @@ class Worker {
     void transmit_deferred();
     void greet(Peer& peer);
     bool begin_flush(const Goal& goal);
+    void flush_early(Peer& peer);
+    bool finish_reads(Peer& peer, std::uint64_t posted);
     void ask(const Goal& goal);
     void list(Peer& peer);
     void transmit(Peer& peer, unsigned id, std::span<const std::byte> header,

@@ -123,6 +123,40 @@ TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
         kWords);
 }
 
+/// Who computes between a transfer and its flush does not wait for the peer at the end.
+TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
+    constexpr std::size_t kWords = 8192;
+    const auto body = [](Site& site) {
+        std::vector<std::uint64_t> mine(kWords, 7), back(kWords);
+        if (site.rank == 0) {
+            const auto there_and_back = [&] {
+                site.worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1));
+            };
+            there_and_back(); // the first put waits for the connection
+            site.worker.put(site.peer(1), mine.data(), kWords * 8, site.address(1, 0), site.key(1));
+            there_and_back(); // behind the put and its flush
+        }
+        site.fence();
+        // The peer serves no more; the answer to a flush that begins now would never come.
+        if (site.rank == 0)
+            site.worker.flush(site.waiter, site.peer(1));
+        site.fence_asleep();
+        Completion arrived;
+        if (site.rank == 0) {
+            site.worker.get(site.peer(1), back.data(), kWords * 8, site.address(1, 0), site.key(1),
+                            &arrived);
+            site.worker.wait_for(site.waiter, [&] { return arrived.done(); });
+        }
+        site.fence();
+        if (site.rank == 0) {
+            site.worker.flush(site.waiter, site.peer(1));
+            EXPECT_EQ(back, mine);
+        }
+        site.fence_asleep();
+    };
+    run(2, GetParam(), body, kWords);
+}
+
 TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
     run(1, GetParam(), [](Site& site) {
         std::uint64_t word = 0;
