@@ -183,6 +183,9 @@ void run(int size, const Transport& transport, const std::function<void(Site&)>&
         Site site(world, default_options(world), words);
         body(site);
         site.fence();
+        // Nobody goes while another one waits for the last answer of its own.
+        site.worker.disconnect();
+        site.fence();
     });
 }
 
