@@ -56,7 +56,8 @@ inline Status Window::flush(Flush kind, Rank target) {
     const bool all_open = epoch_.load(std::memory_order_relaxed) == Epoch::locked_all;
     // Open MPI does not check the rank of a flush.
     const bool is_rank = static_cast<unsigned>(target) < static_cast<unsigned>(comm_.size);
-    const bool open = one ? is_rank && (all_open || held_.sole().target == target) : all_open;
+    const bool open =
+        one ? is_rank && (all_open || held_.sole().target == target) : all_open || !held_.none();
     if (!plain_ || !open) [[unlikely]]
         return flush_any(kind, target);
     finish_stores();
