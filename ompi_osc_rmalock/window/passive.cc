@@ -4,6 +4,7 @@
 #include "window/plain.hh"
 
 namespace rmalock::window {
+
 bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
     if (!check_nocheck_)
         return true;
