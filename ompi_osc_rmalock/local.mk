@@ -84,6 +84,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/remote.hh \
 	ompi_osc_rmalock/window/segment.cc \
 	ompi_osc_rmalock/window/segment.hh \
+	ompi_osc_rmalock/window/stores.hh \
 	ompi_osc_rmalock/window/stream.hh \
 	ompi_osc_rmalock/window/watch.cc \
 	ompi_osc_rmalock/window/watch.hh \

@@ -302,6 +302,14 @@ static bool info_says(struct opal_info_t* info, const char* key) {
     return osc_rmalock_info_get(info, key, value, sizeof value) && 0 == strcmp(value, "true");
 }
 
+/* Whether more than the alignment of a cache line is asked for, which all windows' memory has. */
+static bool wants_page(struct opal_info_t* info) {
+    enum { LINE = 64 };
+    char value[OSC_RMALOCK_INFO_SIZE];
+    return osc_rmalock_info_get(info, "mpi_minimum_memory_alignment", value, sizeof value) &&
+           strtoull(value, NULL, 10) > LINE;
+}
+
 static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
     /* Who asks Open MPI to yield knows of others on the machine that it does not. */
@@ -355,6 +363,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .size = size,
         .disp_unit = disp_unit,
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
+        .page_aligned = wants_page(info),
         .oversubscribed = oversubscribed(),
         .process = osc_rmalock_process(),
         .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),

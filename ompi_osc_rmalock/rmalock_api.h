@@ -130,7 +130,8 @@ typedef struct rmalock_spec {
     void* base; /* CREATE only */
     size_t size;
     int disp_unit;
-    bool noncontiguous;  /* SHARED: each rank's part may start on a page of its own */
+    bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
+    bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
     bool oversubscribed; /* more ranks than cores on this node */
     uint64_t process;    /* the calling process; its job, and in the lower 32 bits its
                           * rank in MPI_COMM_WORLD */
@@ -228,6 +229,12 @@ rmalock_status_t rmalock_completion_wait(rmalock_window_t* window,
                                          const rmalock_completion_t* completion);
 /* Whether operations to `target` can be under way when their call returns. */
 bool rmalock_target_is_far(const rmalock_window_t* window, int target);
+
+/* The memory of a put or get of one contiguous range, `bytes` bytes at `offset` bytes from the
+ * displacement, if the caller may copy at once. NULL: it may be wrong, or take more than that; one
+ * of the next two tells. */
+void* rmalock_at_hand(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
+                      ptrdiff_t offset, size_t bytes);
 
 /* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
  * displacement. Otherwise as below. */

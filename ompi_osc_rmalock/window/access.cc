@@ -90,7 +90,7 @@ Status Window::move(Direction direction, const char* call, Rank target,
                     const Place& place, ucx::Completion* completion) {
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, completion);
-    note_store(direction);
+    order(direction);
     const int error = copy(direction, origin_side, target_side, place);
     if (error == 0)
         return RMALOCK_OK;
@@ -149,7 +149,7 @@ Status Window::find_memory(Direction direction, const char* call, Rank target,
         return RMALOCK_OK;
     Place place;
     const Status status = access(call, target, displacement, low, high, place);
-    note_store(direction);
+    order(direction);
     memory = place.direct;
     return status;
 }
@@ -164,7 +164,7 @@ Status Window::transfer_plain(Direction direction, const char* call, Rank target
         return status;
     if (place.direct == nullptr)
         return move_plain(direction, call, target, offset, origin, bytes, place, completion);
-    note_store(direction);
+    order(direction);
     copy_mapped(direction, origin, place.direct + offset, bytes);
     return RMALOCK_OK;
 }

@@ -6,15 +6,19 @@
 
 namespace rmalock::window {
 
-[[gnu::always_inline]] inline Status Window::check_epoch(const char* call, Rank target) {
+[[gnu::always_inline]] inline bool Window::is_open_to(Rank target) {
+    if (only_lock_ == target)
+        return true;
     // Epochs that open every target; no other thread can close one while an RMA call is under way,
-    // so the Guard would protect nothing.
+    // so a Guard would protect nothing.
     const Epoch epoch = epoch_.load(std::memory_order_relaxed);
     if (epoch == Epoch::locked_all || epoch == Epoch::fence)
-        return RMALOCK_OK;
-    if (epoch == Epoch::locked && !threads_ && held_.find(target) != nullptr)
-        return RMALOCK_OK;
-    return check_epoch_in_full(call, target);
+        return true;
+    return epoch == Epoch::locked && !threads_ && held_.find(target) != nullptr;
+}
+
+[[gnu::always_inline]] inline Status Window::check_epoch(const char* call, Rank target) {
+    return is_open_to(target) ? RMALOCK_OK : check_epoch_in_full(call, target);
 }
 
 [[gnu::always_inline]] inline bool Window::locate(Rank target, std::ptrdiff_t displacement,
@@ -47,6 +51,19 @@ namespace rmalock::window {
                         (regions_ == nullptr || attached(target, displacement, low, high, side))))
         return RMALOCK_OK;
     return out_of_range(call, target, displacement, low, high);
+}
+
+[[gnu::always_inline]] inline std::byte* Window::at_hand(Direction direction, Rank target,
+                                                         std::ptrdiff_t displacement,
+                                                         std::ptrdiff_t offset, std::size_t bytes) {
+    const Part& part = this->part(target);
+    Place place;
+    const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
+    if (!is_open_to(target) || !part.mapped || !locate(target, displacement, offset, end, place))
+        [[unlikely]]
+        return nullptr;
+    order(direction);
+    return place.direct + offset;
 }
 
 } // namespace rmalock::window

@@ -72,6 +72,7 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
         send_accumulate(target, what, place);
         return RMALOCK_OK;
     }
+    order(Direction::get);
     const std::size_t size = what.element.size;
     auto* operand = static_cast<const std::byte*>(what.operand);
     auto* result = static_cast<std::byte*>(what.result);
@@ -137,6 +138,7 @@ Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t di
     if (status == RMALOCK_OK && !aligned(place.direct, element.size))
         return RMALOCK_OK;
     done = true;
+    order(Direction::get); // MPI_NO_OP is a load, all else an atomic
     if (status == RMALOCK_OK)
         kernel(place.direct, static_cast<const std::byte*>(operand),
                static_cast<std::byte*>(result), count);

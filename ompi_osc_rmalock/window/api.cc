@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 
+#include "window/access.hh"
 #include "window/plain.hh"
 
 using rmalock::window::as_completion;
@@ -163,6 +164,12 @@ Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completio
 
 bool rmalock_target_is_far(const rmalock_window_t* window, int target) {
     return as_window(window).is_far(target);
+}
+
+void* rmalock_at_hand(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
+                      ptrdiff_t offset, size_t bytes) {
+    return as_window(window).at_hand(is_put ? Direction::put : Direction::get, target, displacement,
+                                     offset, bytes);
 }
 
 Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,

@@ -99,7 +99,7 @@ inline constexpr Table kTable = [] {
 
 /// The epoch after `event`, or kError if the event is an error in `epoch`. Inline: every lock,
 /// unlock and flush asks.
-inline Next transition(Epoch epoch, Event event) {
+constexpr Next transition(Epoch epoch, Event event) {
     return detail::kTable[static_cast<std::size_t>(epoch)][static_cast<std::size_t>(event)];
 }
 

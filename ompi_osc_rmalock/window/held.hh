@@ -30,8 +30,6 @@ class HeldLocks {
 
     /// The place at hand, for who knows that nothing is held, or only what is in it.
     HeldLock& sole() { return sole_; }
-    bool none() const { return sole_.target < 0 && in_table_ == 0; }
-    bool only(Rank target) const { return sole_.target == target && in_table_ == 0; }
 
     HeldLock* find(Rank target) {
         if (sole_.target == target)

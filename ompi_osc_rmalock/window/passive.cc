@@ -67,7 +67,9 @@ Status Window::unlock_any(Rank target) {
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
     complete_at(target);
-    if (!mine.nocheck)
+    if (mine.nocheck)
+        finish_stores();
+    else
         release(target, mine.exclusive, mine.hold);
     count_process_hold(-1);
     return RMALOCK_OK;
@@ -141,7 +143,7 @@ Status Window::flush_any(Flush kind, Rank target) {
 }
 
 Status Window::sync() {
-    fabric::full_fence();
+    threads_ ? fabric::full_fence() : stores.settle();
     return RMALOCK_OK;
 }
 

@@ -33,7 +33,7 @@ struct Share {
     std::uint32_t seat;      ///< the window's number in this process
     std::uint32_t key_bytes; ///< what a key takes
     AtomicsBy atomics;       ///< on words of other nodes, as far as the process knows or was told
-    bool noncontiguous, summary;
+    bool noncontiguous, page_aligned, summary;
     locks::Site site;
 };
 
@@ -122,6 +122,7 @@ class Plan {
     void find_members();
     void settle_domain();
     void lay_out(bool packed);
+    void lay_out_memory(bool packed);
     std::size_t place_of(Rank r) const;
 
     Rank rank_;

@@ -52,7 +52,8 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       lock_(plain_lock_ ? &*plain_lock_ : made_lock_.get()),
       plain_(plain_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
       accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
-      summary_(plan.summary()), courteous_(plan.hosts() > 1 && !threads_) {
+      summary_(plan.summary()), courteous_(plan.hosts() > 1 && !threads_),
+      only_lock_(plain_ ? kMayLock : kAskFurther) {
     plan.write_parts(segment_.base());
     watch_ = watch(spec, plan); // publishes where the parts say
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)

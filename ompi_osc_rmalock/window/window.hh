@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "window/regions.hh"
 #include "window/remote.hh"
 #include "window/segment.hh"
+#include "window/stores.hh"
 #include "window/watch.hh"
 
 namespace rmalock::window {
@@ -73,6 +75,9 @@ class Window {
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     ucx::Completion* completion);
+    /// See rmalock_at_hand.
+    std::byte* at_hand(Direction direction, Rank target, std::ptrdiff_t displacement,
+                       std::ptrdiff_t offset, std::size_t bytes);
     /// Where the caller may copy itself, or null; see rmalock_find_memory.
     Status find_memory(Direction direction, const char* call, Rank target,
                        std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -154,6 +159,7 @@ class Window {
         if (next == kError) [[unlikely]]
             return wrong_epoch(call, target);
         epoch_.store(static_cast<Epoch>(next), std::memory_order_relaxed);
+        only_lock_ = plain_ && static_cast<Epoch>(next) == Epoch::none ? kMayLock : kAskFurther;
         return RMALOCK_OK;
     }
     [[gnu::noinline]] Status wrong_epoch(const char* call, Rank target) const;
@@ -163,6 +169,8 @@ class Window {
     /// those of `side`, if given; it fails if they reach outside the target's memory.
     Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                   std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
+    /// Whether the epoch that is open is for RMA calls to `target`. False: a longer look is needed.
+    bool is_open_to(Rank target);
     Status check_epoch(const char* call, Rank target);
     Status check_epoch_in_full(const char* call, Rank target);
     bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -197,11 +205,13 @@ class Window {
             renew_known_regions();
     }
     void renew_known_regions();
-    void finish_stores();
-    void note_store(Direction direction) {
-        if (direction == Direction::put && !threads_)
-            stored_ = true;
+    /// This process is about to store to memory of this node, or to load from it.
+    void order(Direction direction) {
+        if (!threads_)
+            direction == Direction::put ? stores.begun() : stores.before_load();
     }
+    /// A flush, as far as this node is concerned.
+    void finish_stores() { threads_ ? fabric::full_fence() : stores.flushed(); }
 
     /// Whether CPUs do all atomics on window memory, or the accumulate lock guards them.
     bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
@@ -263,8 +273,12 @@ class Window {
     Courtesy courtesy_;
     mutable std::mutex mutex_;              ///< see Guard; protects what follows
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
+    /// What the short ways need to know: the target, if plain.hh has taken a lock and nothing has
+    /// happened since that they do not look after; or whether one may be taken there. Neither is a
+    /// rank, nor what MPI calls by another number.
+    static constexpr Rank kMayLock = std::numeric_limits<Rank>::min(), kAskFurther = kMayLock + 1;
+    Rank only_lock_;
     HeldLocks held_;
-    bool stored_ = false;              ///< since the last fence, if no other thread may
     bool all_nocheck_ = false;         ///< the open lock_all acquired nothing
     std::vector<bool> access_group_;   ///< started: by rank
     std::vector<Rank> targets_;        ///< started: the same, as a list

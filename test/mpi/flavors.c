@@ -128,6 +128,36 @@ static void without_locks(void) {
     OK(MPI_Win_free(&win));
 }
 
+static bool is_served_by_rmalock(MPI_Win win) {
+    MPI_Info info;
+    char value[64];
+    int found = 0;
+    OK(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "rmalock_lock", sizeof value - 1, value, &found);
+    MPI_Info_free(&info);
+    return found;
+}
+
+/// What a program asks for, up to a page; and a cache line whatever it asks for.
+static void memory_alignment(void) {
+    static const char* const kAsked[] = {"16", "64", "128", "4096"};
+    static const uintptr_t kLeast[] = {64, 64, 128, 4096};
+    for (int i = 0; i < 4; ++i) {
+        MPI_Win win;
+        MPI_Info info;
+        char* base;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", kAsked[i]);
+        const int code = MPI_Win_allocate(100 * (T.rank + 1), 1, info, MPI_COMM_WORLD, &base, &win);
+        MPI_Info_free(&info);
+        if (!OK(code))
+            return;
+        if (is_served_by_rmalock(win)) // others of Open MPI 4.1 do not know the key
+            CHECK_EQ(0, (uintptr_t)base % kLeast[i]);
+        OK(MPI_Win_free(&win));
+    }
+}
+
 static int deleted;
 
 static int on_delete(MPI_Win win, int key, void* value, void* extra) {
@@ -482,6 +512,7 @@ static const struct test_case cases[] = {
     {.name = "name_group_and_info", .run = name_group_and_info, .each = IN_ANY},
     {.name = "standard_hints", .run = standard_hints, .each = IN_ANY},
     {.name = "without_locks", .run = without_locks, .needs = IN_ALLOCATE},
+    {.name = "memory_alignment", .run = memory_alignment, .needs = IN_ALLOCATE},
     {.name = "own_attributes", .run = own_attributes, .each = IN_ANY},
     {.name = "only_one_has_memory", .run = only_one_has_memory, .each = IN_ANY},
     {.name = "nobody_has_memory", .run = nobody_has_memory, .each = IN_ANY},
