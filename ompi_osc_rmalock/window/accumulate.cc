@@ -17,7 +17,6 @@
 #include <new>
 
 #include "window/access.hh"
-#include "window/kernels.hh"
 #include "window/stream.hh"
 
 namespace rmalock::window {
@@ -73,29 +72,32 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
         return RMALOCK_OK;
     }
     order(Direction::get);
-    const std::size_t size = what.element.size;
-    auto* operand = static_cast<const std::byte*>(what.operand);
-    auto* result = static_cast<std::byte*>(what.result);
-    const auto run = [&](std::byte* elements, std::size_t count) {
-        if (aligned(elements, size)) {
-            kernel(elements, operand, result, count);
-        } else {
-            const AccumulateGuard guard(accumulate_lock_, target);
-            const Scratch copy = scratch(count * size);
-            std::memcpy(copy.get(), elements, count * size);
-            kernel(copy.get(), operand, result, count);
-            std::memcpy(elements, copy.get(), count * size);
-        }
-        operand = operand != nullptr ? operand + count * size : nullptr;
-        result = result != nullptr ? result + count * size : nullptr;
+    Elements mine{static_cast<const std::byte*>(what.operand), static_cast<std::byte*>(what.result),
+                  what.element.size};
+    const auto combine = [&](std::ptrdiff_t offset, std::size_t bytes) {
+        std::byte* const theirs = place.direct + offset;
+        if (aligned(theirs, mine.size)) [[likely]]
+            kernel(theirs, mine.operand, mine.result, mine.count(bytes));
+        else
+            combine_misaligned(kernel, target, theirs, mine, bytes);
+        mine.advance(bytes);
     };
     if (side.contiguous) {
-        run(place.direct + static_cast<std::ptrdiff_t>(side.base), what.count);
+        combine(static_cast<std::ptrdiff_t>(side.base), side.bytes);
         return RMALOCK_OK;
     }
     for (Stream runs(side); runs.more(); runs.advance(runs.length()))
-        run(place.direct + static_cast<std::ptrdiff_t>(runs.address()), runs.length() / size);
+        combine(static_cast<std::ptrdiff_t>(runs.address()), runs.length());
     return RMALOCK_OK;
+}
+
+void Window::combine_misaligned(Kernel kernel, Rank target, std::byte* theirs, const Elements& mine,
+                                std::size_t bytes) {
+    const AccumulateGuard guard(accumulate_lock_, target);
+    const Scratch copy = scratch(bytes);
+    std::memcpy(copy.get(), theirs, bytes);
+    kernel(copy.get(), mine.operand, mine.result, mine.count(bytes));
+    std::memcpy(theirs, copy.get(), bytes);
 }
 
 Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,

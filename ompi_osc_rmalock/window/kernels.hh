@@ -1,6 +1,7 @@
 // What the accumulate family does to elements, on memory that this process can address.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +13,19 @@ namespace rmalock::window {
 /// result: null, or room for what was there before. Both may be misaligned.
 using Kernel = void (*)(std::byte* target, const std::byte* operand, std::byte* result,
                         std::size_t count);
+
+/// The origin's elements that a kernel is to work on next.
+struct Elements {
+    const std::byte* operand;
+    std::byte* result;
+    std::size_t size; ///< of one; a power of two, as all that there are kernels for
+
+    std::size_t count(std::size_t bytes) const { return bytes >> std::countr_zero(size); }
+    void advance(std::size_t bytes) {
+        operand += operand != nullptr ? bytes : 0;
+        result += result != nullptr ? bytes : 0;
+    }
+};
 
 /// The kernel of an operation on a type; null: there is none.
 Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op);

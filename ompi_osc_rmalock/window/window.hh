@@ -20,6 +20,7 @@
 #include "window/courtesy.hh"
 #include "window/epoch.hh"
 #include "window/held.hh"
+#include "window/kernels.hh"
 #include "window/memory.hh"
 #include "window/messages.hh"
 #include "window/plan.hh"
@@ -220,6 +221,8 @@ class Window {
                                const void* desired, void* result, const Place& place);
     void apply_run(const MessageHeader& header, std::byte* place, std::size_t count,
                    std::span<const std::byte>& data, std::vector<std::byte>& result);
+    [[gnu::noinline]] void combine_misaligned(Kernel kernel, Rank target, std::byte* theirs,
+                                              const Elements& mine, std::size_t bytes);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 
