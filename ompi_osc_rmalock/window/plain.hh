@@ -48,7 +48,7 @@ inline Status Window::flush(Flush kind, Rank target) {
         !(plain_ && is_rank == one && epoch_.load(std::memory_order_relaxed) == Epoch::locked_all))
         [[unlikely]]
         return flush_any(kind, target);
-    finish_stores();
+    stores.flushed(); // one thread, or the window would not be plain
     return RMALOCK_OK;
 }
 

@@ -25,11 +25,13 @@ class StoreOrder {
     void flushed() {
 #if defined(__x86_64__)
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        owed_ |= begun_;
+        if (begun_) {
+            begun_ = false;
+            owed_ = true;
+        }
 #else
-        fabric::full_fence();
+        settle();
 #endif
-        begun_ = false;
     }
 
     void before_load() {
