@@ -65,10 +65,18 @@ static double time_batch(struct bench* bench, repeat_fn repeat, int64_t n, bool 
     return elapsed;
 }
 
+/* Whether a batch of n is long enough. It has to be so more than once: the first batch touches new
+ * memory, any of them can be interrupted, and a batch of one would then stand for the rest. */
+static bool long_enough(struct bench* bench, repeat_fn repeat, int64_t n, bool together) {
+    for (int i = 0; i < 3; i++)
+        if (time_batch(bench, repeat, n, together) < batch_ns)
+            return false;
+    return true;
+}
+
 static struct samples sample(struct bench* bench, repeat_fn repeat, bool together) {
     struct samples samples = samples_new(bench->iterations);
-    while (time_batch(bench, repeat, samples.batch, together) < batch_ns &&
-           samples.batch < batch_max)
+    while (samples.batch < batch_max && !long_enough(bench, repeat, samples.batch, together))
         samples.batch *= 2;
     for (int i = 0; i < samples.count; i++) {
         const double elapsed = time_batch(bench, repeat, samples.batch, together);
