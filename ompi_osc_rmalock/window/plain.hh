@@ -41,14 +41,15 @@ namespace rmalock::window {
 
 inline Status Window::flush(Flush kind, Rank target) {
     const bool one = kind == Flush::target || kind == Flush::local;
-    const bool by_only_lock = one ? only_lock_ == target : only_lock_ >= 0;
+    if (one ? only_lock_ == target : only_lock_ >= 0) [[likely]] {
+        stores.flushed(); // one thread, or the window would not be plain
+        return RMALOCK_OK;
+    }
     // Open MPI does not check the rank of a flush.
     const bool is_rank = static_cast<unsigned>(target) < static_cast<unsigned>(comm_.size);
-    if (!by_only_lock &&
-        !(plain_ && is_rank == one && epoch_.load(std::memory_order_relaxed) == Epoch::locked_all))
-        [[unlikely]]
+    if (!plain_ || is_rank != one || epoch_.load(std::memory_order_relaxed) != Epoch::locked_all)
         return flush_any(kind, target);
-    stores.flushed(); // one thread, or the window would not be plain
+    stores.flushed();
     return RMALOCK_OK;
 }
 

@@ -25,7 +25,7 @@ class StoreOrder {
     void flushed() {
 #if defined(__x86_64__)
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        if (begun_) {
+        if (begun_) [[unlikely]] {
             begun_ = false;
             owed_ = true;
         }
