@@ -8,6 +8,7 @@
 namespace rmalock::window {
 
 Status Window::check_epoch_in_full(const char* call, Rank target) {
+    spell_out();
     const Guard guard(*this);
     switch (epoch_.load(std::memory_order_relaxed)) {
     case Epoch::locked_all:

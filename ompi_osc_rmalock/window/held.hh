@@ -28,9 +28,6 @@ class HeldLocks {
 
     std::size_t size() const { return in_table_ + (sole_.target >= 0 ? 1 : 0); }
 
-    /// The place at hand, for who knows that nothing is held, or only what is in it.
-    HeldLock& sole() { return sole_; }
-
     HeldLock* find(Rank target) {
         if (sole_.target == target)
             return &sole_;

@@ -16,6 +16,7 @@ bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
 }
 
 Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
+    spell_out();
     nocheck = nocheck && trust_nocheck(kLock, exclusive, target, target + 1);
     HeldLock* mine;
     {
@@ -42,15 +43,27 @@ Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
     return RMALOCK_OK;
 }
 
-void Window::finish_lock(HeldLock& mine, locks::Value seen) {
+Status Window::finish_lock(Rank target, bool exclusive, locks::Value seen) {
+    const Mode mode = exclusive ? Mode::exclusive : Mode::shared;
     fabric::Waits& waits = fabric_.waits();
     waits.times = 0;
-    mine.hold = plain_lock_->finish(mine.target, mine.exclusive, seen, process_holds_any());
+    const locks::Hold hold = plain_lock_->finish(target, exclusive, seen, process_holds_any());
+    acquisitions_.acquired(mode, false);
     if (waits.times != 0)
-        acquisitions_.waited(mine.exclusive ? Mode::exclusive : Mode::shared, waits.nanoseconds);
+        acquisitions_.waited(mode, waits.nanoseconds);
+    count_process_hold(+1, false);
+    spell_out(target, exclusive, hold);
+    return RMALOCK_OK;
+}
+
+void Window::spell_out(Rank target, bool exclusive, locks::Hold hold) {
+    epoch_.store(Epoch::locked, std::memory_order_relaxed);
+    held_.claim(target, exclusive, false)->hold = hold;
+    only_lock_ = kAskFurther;
 }
 
 Status Window::unlock_any(Rank target) {
+    spell_out();
     static constexpr char kCall[] = "MPI_Win_unlock";
     HeldLock mine;
     {
@@ -109,6 +122,7 @@ Status Window::flush_any(Flush kind, Rank target) {
     static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
                                              "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
     const char* const call = kCalls[static_cast<int>(kind)];
+    spell_out();
     const bool one = kind == Flush::target || kind == Flush::local;
     if (one && (target < 0 || target >= comm_.size))
         return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,

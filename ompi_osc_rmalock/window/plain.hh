@@ -1,7 +1,9 @@
 // Lock, unlock and flush where nothing else is to be done: of a plain window, when at most one of
 // its locks is held. They are what lock_any, unlock_any and flush_any (passive.cc) come to then,
 // inlined down to the lock's atomics: osc/sm does little more than these, so that each call and
-// question shows. Hence one word to ask, only_lock_.
+// question shows, and each store: an atomic waits for all stores before it. Hence one word to ask
+// and to set, only_lock_; the epoch and the table of locks held are made true when somebody needs
+// them (spell_out).
 #pragma once
 
 #include "window/host.hh"
@@ -13,14 +15,12 @@ namespace rmalock::window {
     static_assert(transition(Epoch::none, Event::lock) == static_cast<Next>(Epoch::locked));
     if (only_lock_ != kMayLock || nocheck) [[unlikely]]
         return lock_any(exclusive, target, nocheck);
-    epoch_.store(Epoch::locked, std::memory_order_relaxed);
-    only_lock_ = target;
-    HeldLock& mine = held_.sole();
-    mine = {target, exclusive, false, plain_lock_->alone(exclusive)};
     if (locks::Value seen; !plain_lock_->begin(target, exclusive, seen)) [[unlikely]]
-        finish_lock(mine, seen);
-    acquisitions_.acquired(exclusive ? Mode::exclusive : Mode::shared, false);
+        return finish_lock(target, exclusive, seen);
+    only_lock_ = target;
+    only_exclusive_ = exclusive;
     count_process_hold(+1, false);
+    acquisitions_.acquired(exclusive ? Mode::exclusive : Mode::shared, false);
     return RMALOCK_OK;
 }
 
@@ -28,14 +28,9 @@ namespace rmalock::window {
     static_assert(transition(Epoch::locked, Event::unlock_last) == static_cast<Next>(Epoch::none));
     if (only_lock_ != target) [[unlikely]]
         return unlock_any(target);
-    HeldLock& mine = held_.sole();
-    mine.target = -1;
     only_lock_ = kMayLock;
-    epoch_.store(Epoch::none, std::memory_order_relaxed);
     count_process_hold(-1, false);
-    // Field by field: they were written one by one a moment ago, and wider loads would wait for
-    // the stores.
-    plain_lock_->release(target, mine.exclusive, {mine.hold.opaque, mine.hold.in_room});
+    plain_lock_->release(target, only_exclusive_, plain_lock_->alone(only_exclusive_));
     return RMALOCK_OK;
 }
 

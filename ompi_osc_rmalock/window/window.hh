@@ -156,6 +156,7 @@ class Window {
                                                       const char* format, ...) const;
     /// Moves the epoch on, or fails. The caller holds a Guard.
     Status advance(Event event, const char* call, Rank target = -1) {
+        spell_out();
         const Next next = transition(epoch_.load(std::memory_order_relaxed), event);
         if (next == kError) [[unlikely]]
             return wrong_epoch(call, target);
@@ -235,8 +236,15 @@ class Window {
     /// Returns whether the lock need not be taken.
     bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
     [[gnu::noinline]] Status lock_any(bool exclusive, Rank target, bool nocheck);
-    /// The second step of `mine`, the only lock.
-    [[gnu::noinline]] void finish_lock(HeldLock& mine, locks::Value seen);
+    /// The second step of the only lock.
+    [[gnu::noinline]] Status finish_lock(Rank target, bool exclusive, locks::Value seen);
+    /// The lock that was taken by plain.hh, if one is held, becomes one like all others. What looks
+    /// at epoch_ or held_ does this first.
+    void spell_out() {
+        if (only_lock_ >= 0)
+            spell_out(only_lock_, only_exclusive_, locks::PlainLock::alone(only_exclusive_));
+    }
+    [[gnu::noinline]] void spell_out(Rank target, bool exclusive, locks::Hold hold);
     [[gnu::noinline]] Status unlock_any(Rank target);
     [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
     // The window's lock, observed (observe.hh).
@@ -281,6 +289,7 @@ class Window {
     /// rank, nor what MPI calls by another number.
     static constexpr Rank kMayLock = std::numeric_limits<Rank>::min(), kAskFurther = kMayLock + 1;
     Rank only_lock_;
+    bool only_exclusive_ = false; ///< while it is a target
     HeldLocks held_;
     bool all_nocheck_ = false;         ///< the open lock_all acquired nothing
     std::vector<bool> access_group_;   ///< started: by rank
