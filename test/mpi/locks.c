@@ -538,6 +538,34 @@ static void flush_completes_at_the_target(void) {
     window_close(&w);
 }
 
+/// Ranks 0 and 1 put, flush and get by turns, as Dekker's algorithm does: of two that put at the
+/// same time, one at least sees the other's.
+static void flush_comes_before_later_gets(void) {
+    enum { WORDS = 400 };
+    struct window w;
+    if (!open_words(&w, WORDS))
+        return;
+    static int64_t mine[WORDS], theirs[WORDS];
+    const int other = 1 - T.rank;
+    for (int64_t round = 1; round <= 100; ++round) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (T.rank > 1)
+            continue;
+        OK(MPI_Win_lock_all(0, w.win));
+        for (int i = 0; i < WORDS; ++i) {
+            put_word(&w, other, i, &round);
+            OK(MPI_Win_flush(other, w.win));
+            get_word(&w, T.rank, i, &mine[i]);
+        }
+        OK(MPI_Win_unlock_all(w.win));
+        MPI_Sendrecv(mine, WORDS, MPI_INT64_T, other, 8, theirs, WORDS, MPI_INT64_T, other, 8,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < WORDS; ++i)
+            CHECK(mine[i] == round || theirs[i] == round);
+    }
+    window_close(&w);
+}
+
 /// After a local flush the origin's buffer may be changed, and what was got has arrived.
 static void flush_local_frees_the_buffer(void) {
     enum { WORDS = 5000 };
@@ -681,6 +709,10 @@ static const struct test_case cases[] = {
     {.name = "nocheck", .run = nocheck, .each = IN_ANY},
     {.name = "nocheck_beside_a_lock", .run = nocheck_beside_a_lock, .each = IN_ANY, .min_ranks = 2},
     {.name = "flush_completes_at_the_target", .run = flush_completes_at_the_target, .each = IN_ANY},
+    {.name = "flush_comes_before_later_gets",
+     .run = flush_comes_before_later_gets,
+     .each = IN_ANY,
+     .min_ranks = 2},
     {.name = "flush_local_frees_the_buffer", .run = flush_local_frees_the_buffer, .each = IN_ANY},
     {.name = "flush_all_under_single_locks", .run = flush_all_under_single_locks, .each = IN_ANY},
     {.name = "waiting_for_a_lock_progresses_messages",
