@@ -35,12 +35,17 @@ struct Waiter {
 
     void (*progress)() = nullptr; ///< runs the communication of the process
     unsigned spins = 100;         ///< polls before the first progress call
-    bool yield = false;           ///< more runnable ranks than cores: yield at once
+    /// More runnable ranks than cores: from then on every poll gives the core away. Not at once:
+    /// who holds what is waited for mostly runs, on another core, and is done sooner than the
+    /// system has switched twice. (With 3 processes on 2 cores a table with 20 % exclusive locks
+    /// was 12 times as fast.)
+    bool yield = false;
     /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress
     /// thread of ucx_glue stands back while there are any.)
     std::atomic<int>* waiting = nullptr;
     /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used
-    /// where `yield` is set, instead of giving the core away only to ask for it again.
+    /// where `yield` is set, instead of giving the core away only to ask for it again, and at once:
+    /// who is to answer may need the core.
     void (*park)() = nullptr;
     /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
     void (*watch)() = nullptr;
@@ -49,7 +54,7 @@ struct Waiter {
     /// Returns whether it was true.
     template <class Poll>
     bool until(Poll&& poll, unsigned patience = 0) const {
-        const unsigned quiet = yield ? 1 : spins;
+        const unsigned quiet = yield && park != nullptr ? 1 : spins;
         for (unsigned n = 0; n < quiet; ++n) {
             if (poll())
                 return true;
