@@ -68,6 +68,25 @@ static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) 
                                .extent = (uint32_t)(predefined->super.ub - predefined->super.lb)};
 }
 
+/* The kernel of an operation on a predefined type, or NULL. Those of a type are looked up once; two
+ * threads that do so at a time write the same. */
+static inline rmalock_kernel_t kernel_of(const struct ompi_op_t* op, rmalock_op_t core_op,
+                                         const struct ompi_datatype_t* predefined) {
+    static struct {
+        bool known;
+        rmalock_kernel_t kernel;
+    } table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
+    if (OPAL_UNLIKELY(!table[predefined->id][core_op].known)) {
+        const rmalock_kernel_t kernel = rmalock_kernel(core_element(predefined), core_op);
+        if (NULL != kernel && op_is_defined(op, core_op, predefined)) {
+            table[predefined->id][core_op].kernel = kernel;
+        }
+        opal_atomic_wmb();
+        table[predefined->id][core_op].known = true;
+    }
+    return table[predefined->id][core_op].kernel;
+}
+
 /* What the core's callbacks need of an accumulate. */
 typedef struct {
     struct ompi_op_t* op;
@@ -236,15 +255,17 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
     if (OPAL_LIKELY(!osc_rmalock_gpus) && origin_dt == target_dt &&
-        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt) &&
-        op_is_defined(op, core_op, target_dt)) {
-        bool done = false;
-        const rmalock_status_t status = rmalock_accumulate_plain(
-            osc_rmalock_window(win), call, target, target_disp, core_element(target_dt), core_op,
-            RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr, (size_t)target_count,
-            &done);
-        if (done || RMALOCK_OK != status) {
-            return osc_rmalock_error(status);
+        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
+        const rmalock_kernel_t kernel = kernel_of(op, core_op, target_dt);
+        const size_t size = target_dt->super.size;
+        void* elements = NULL == kernel
+                             ? NULL
+                             : rmalock_elements_at_hand(osc_rmalock_window(win), target,
+                                                        target_disp, size * (size_t)target_count);
+        if (NULL != elements && 0 == ((uintptr_t)elements & (size - 1))) {
+            kernel(elements, RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr,
+                   (size_t)target_count);
+            return OMPI_SUCCESS;
         }
     }
     call_t r = {.call = call,

@@ -319,12 +319,16 @@ typedef struct rmalock_combination {
 rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                                     ptrdiff_t displacement, const rmalock_combination_t* what);
 
-/* The same for `count` neighbouring elements at the displacement, if CPU atomics can do it. *done
- * says whether; if not, nothing has happened and the call above does it. */
-rmalock_status_t rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
-                                          ptrdiff_t displacement, rmalock_element_t element,
-                                          rmalock_op_t op, const void* operand, void* result,
-                                          size_t count, bool* done);
+/* The short way: where `bytes` bytes of elements at the displacement are, if the caller may combine
+ * them at once with a kernel, provided that they are aligned. NULL: the call above does it, or
+ * tells what is wrong. */
+void* rmalock_elements_at_hand(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                               size_t bytes);
+/* Combines `count` aligned elements, each by one CPU atomic. operand: as many, NULL for NO_OP;
+ * result: NULL, or room for what was there before. Both may be misaligned. */
+typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* result, size_t count);
+/* NULL: there is none for this operation on this type. */
+rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
 rmalock_status_t rmalock_compare_and_swap(rmalock_window_t* window, int target,

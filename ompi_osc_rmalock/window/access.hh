@@ -66,4 +66,10 @@ namespace rmalock::window {
     return place.direct + offset;
 }
 
+/// For MPI_NO_OP, which loads; all other kernels are atomics, which nothing overtakes.
+[[gnu::always_inline]] inline std::byte*
+Window::elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
+    return cpu_atomics() ? at_hand(Direction::get, target, displacement, 0, bytes) : nullptr;
+}
+
 } // namespace rmalock::window

@@ -127,26 +127,6 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
 }
 
-Status Window::accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
-                                rmalock_element_t element, rmalock_op_t op, const void* operand,
-                                void* result, std::size_t count, bool& done) {
-    const Kernel kernel = part(target).mapped && cpu_atomics() ? kernel_for(element, op) : nullptr;
-    done = false;
-    if (kernel == nullptr)
-        return RMALOCK_OK;
-    Place place;
-    const auto end = static_cast<std::ptrdiff_t>(count * element.size);
-    const Status status = access(call, target, displacement, 0, end, place);
-    if (status == RMALOCK_OK && !aligned(place.direct, element.size))
-        return RMALOCK_OK;
-    done = true;
-    order(Direction::get); // MPI_NO_OP is a load, all else an atomic
-    if (status == RMALOCK_OK)
-        kernel(place.direct, static_cast<const std::byte*>(operand),
-               static_cast<std::byte*>(result), count);
-    return status;
-}
-
 Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                                 const void* compare, const void* desired, void* result) {
     static constexpr char kCall[] = "MPI_Compare_and_swap";

@@ -223,13 +223,13 @@ Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target
     return guarded([&] { return as_window(window).accumulate(call, target, displacement, *what); });
 }
 
-Status rmalock_accumulate_plain(rmalock_window_t* window, const char* call, int target,
-                                ptrdiff_t displacement, rmalock_element_t element, rmalock_op_t op,
-                                const void* operand, void* result, size_t count, bool* done) {
-    return guarded([&] {
-        return as_window(window).accumulate_plain(call, target, displacement, element, op, operand,
-                                                  result, count, *done);
-    });
+void* rmalock_elements_at_hand(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                               size_t bytes) {
+    return as_window(window).elements_at_hand(target, displacement, bytes);
+}
+
+rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op) {
+    return rmalock::window::kernel_for(element, op);
 }
 
 Status rmalock_compare_and_swap(rmalock_window_t* window, int target, ptrdiff_t displacement,

@@ -96,12 +96,14 @@ T fetch_combine(T& target, T operand) {
 }
 
 template <rmalock_op_t kOp, class T>
-void kernel(std::byte* target, const std::byte* operand, std::byte* result, std::size_t count) {
+void kernel(void* target, const void* operand_bytes, void* result_bytes, std::size_t count) {
+    const auto* const operand = static_cast<const std::byte*>(operand_bytes);
+    auto* const result = static_cast<std::byte*>(result_bytes);
     for (std::size_t i = 0; i < count; ++i) {
         T mine{};
         if (operand != nullptr)
             std::memcpy(&mine, operand + i * sizeof(T), sizeof(T));
-        const T before = fetch_combine<kOp>(reinterpret_cast<T*>(target)[i], mine);
+        const T before = fetch_combine<kOp>(static_cast<T*>(target)[i], mine);
         if (result != nullptr)
             std::memcpy(result + i * sizeof(T), &before, sizeof(T));
     }

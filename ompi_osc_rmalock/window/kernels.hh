@@ -9,10 +9,7 @@
 
 namespace rmalock::window {
 
-/// Combines `count` aligned elements, each by one CPU atomic. operand: as many, null for NO_OP;
-/// result: null, or room for what was there before. Both may be misaligned.
-using Kernel = void (*)(std::byte* target, const std::byte* operand, std::byte* result,
-                        std::size_t count);
+using Kernel = rmalock_kernel_t;
 
 /// The origin's elements that a kernel is to work on next.
 struct Elements {

@@ -79,6 +79,7 @@ class Window {
     /// See rmalock_at_hand.
     std::byte* at_hand(Direction direction, Rank target, std::ptrdiff_t displacement,
                        std::ptrdiff_t offset, std::size_t bytes);
+    std::byte* elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
     /// Where the caller may copy itself, or null; see rmalock_find_memory.
     Status find_memory(Direction direction, const char* call, Rank target,
                        std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -89,9 +90,6 @@ class Window {
                           std::size_t bytes, ucx::Completion* completion);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
-    Status accumulate_plain(const char* call, Rank target, std::ptrdiff_t displacement,
-                            rmalock_element_t element, rmalock_op_t op, const void* operand,
-                            void* result, std::size_t count, bool& done);
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
