@@ -105,6 +105,7 @@ mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/osc_rmalock_compat.h \
 	ompi_osc_rmalock/osc_rmalock_component.c \
 	ompi_osc_rmalock/osc_rmalock_data.c \
+	ompi_osc_rmalock/osc_rmalock_failure.c \
 	ompi_osc_rmalock/osc_rmalock_gpu.c \
 	ompi_osc_rmalock/osc_rmalock_layout.c \
 	ompi_osc_rmalock/osc_rmalock_module.c \

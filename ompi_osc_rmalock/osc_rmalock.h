@@ -61,6 +61,10 @@ int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
 /* What Open MPI's progress calls. */
 int osc_rmalock_progress(void);
 
+/* osc_rmalock_failure.c: for a creation that is about to fail, what class the program is told. */
+void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class);
+void osc_rmalock_failures_close(void);
+
 /* osc_rmalock_gpu.c: memory of GPUs, which the CPU cannot copy, is refused. */
 
 /* Whether this process may have such memory; known before it has a window. */

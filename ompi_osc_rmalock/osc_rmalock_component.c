@@ -107,6 +107,7 @@ static bool job_may_use_network(void) {
 
 static int component_finalize(void) {
     const bool open = rmalock_network_is_open();
+    osc_rmalock_failures_close();
     rmalock_network_disconnect();
     if (job_may_use_network()) { /* all of the job, or none: some may not have opened it */
         osc_rmalock_fence(rmalock_network_progress);
@@ -342,6 +343,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
     const bool good = window_params(info, &params, values, why, sizeof why);
     int unused = 0;
     if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE, &unused)) {
+        osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
         return OMPI_ERR_BAD_PARAM;
     }
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
@@ -374,6 +376,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
     if (OMPI_SUCCESS != rc) {
         ompi_comm_free(&module->comm);
         free(module);
+        osc_rmalock_creation_failed(comm, rc);
         return rc;
     }
     if (NULL != base) { /* NULL for dynamic windows */

@@ -9,17 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int told, told_times; // by the error handler
+
+static void on_error(MPI_Comm* comm, int* code, ...) {
+    (void)comm;
+    MPI_Error_class(*code, &told);
+    ++told_times;
+}
+
+static const char* name_of(int class) {
+    return class == MPI_ERR_NO_MEM       ? "MPI_ERR_NO_MEM"
+           : class == MPI_ERR_INFO_VALUE ? "MPI_ERR_INFO_VALUE"
+                                         : "another class";
+}
+
 static int make(MPI_Aint bytes, MPI_Info info) {
     char* base = NULL;
     MPI_Win win = MPI_WIN_NULL;
     const int code = MPI_Win_allocate(bytes, 1, info, MPI_COMM_WORLD, &base, &win);
     if (code != MPI_SUCCESS) {
         int class;
-        char text[MPI_MAX_ERROR_STRING];
-        int length;
         MPI_Error_class(code, &class);
-        MPI_Error_string(code, text, &length);
-        printf("refused: class %d, %s\n", class, text);
+        const int once = told_times == 1 && told == class;
+        printf("creation failed: %s%s\n", name_of(class), once ? "" : ", told otherwise");
+        told_times = 0;
         return 0;
     }
     int rank;
@@ -32,7 +45,9 @@ static int make(MPI_Aint bytes, MPI_Info info) {
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler handler, kept;
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     if (argc < 3)
         MPI_Abort(MPI_COMM_WORLD, 2);
     const int with_info = strstr(argv[1], "info") != NULL;
@@ -45,8 +60,11 @@ int main(int argc, char** argv) {
     const int again = make(64, MPI_INFO_NULL); // a failed creation leaves nothing behind
     if (with_info)
         MPI_Info_free(&info);
-    int mine = made == wanted && again, all;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &kept);
+    int mine = made == wanted && again && kept == handler, all;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    MPI_Errhandler_free(&kept);
+    MPI_Errhandler_free(&handler);
     MPI_Finalize();
     return all ? 0 : 1;
 }
