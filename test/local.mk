@@ -10,11 +10,14 @@ harness_headers = \
 	test/harness/stress.hh \
 	test/harness/world.hh
 
+bell_source = ompi_osc_rmalock/fabric/bell.cc
+
 topology_sources = \
 	ompi_osc_rmalock/topology/machine.cc \
 	ompi_osc_rmalock/topology/spec.cc
 
 unit_sources = \
+	test/unit/bell_test.cc \
 	test/unit/blame_test.cc \
 	test/unit/counts_test.cc \
 	test/unit/epoch_test.cc \
@@ -42,15 +45,15 @@ test_unit_test_asan_CPPFLAGS = $(test_cppflags) $(HWLOC_CFLAGS) $(UCX_CFLAGS)
 test_unit_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
 test_unit_test_asan_LDADD = $(HWLOC_LIBS) $(UCX_LIBS) $(GTEST_LIBS)
 
-test_cost_test_SOURCES = test/locks/cost_test.cc $(harness_headers)
+test_cost_test_SOURCES = test/locks/cost_test.cc $(bell_source) $(harness_headers)
 test_cost_test_CPPFLAGS = $(test_cppflags)
 test_cost_test_LDADD = $(GTEST_LIBS)
 
-test_stress_test_SOURCES = test/locks/stress_test.cc $(topology_sources) $(harness_headers)
+test_stress_test_SOURCES = test/locks/stress_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_CPPFLAGS = $(test_cppflags)
 test_stress_test_LDADD = $(GTEST_LIBS) -lpthread
 
-test_stress_test_tsan_SOURCES = test/locks/stress_test.cc $(topology_sources) $(harness_headers)
+test_stress_test_tsan_SOURCES = test/locks/stress_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
 test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
 test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread

@@ -43,9 +43,10 @@
 //   it. Waiting exists nowhere else: algorithms contain no loops that poll.
 //
 // == Waking: wake(rank) ==
-//   A hint that a word of that rank was changed and that a waiter there may be parked. Waits are
-//   bounded even without it; it is never needed for correctness and may wake nobody.
-//   It covers the caller's earlier put to that rank only after a flush, or when both are on a node.
+//   A hint that a word of that rank was changed and that somebody who waits for it may be asleep.
+//   put and add give it themselves; it is for words that people wait for and that a fetching verb
+//   changes. Sleep is bounded even without it; it is never needed for correctness and may wake
+//   nobody.
 //
 // == Atomicity domains ==
 //   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is

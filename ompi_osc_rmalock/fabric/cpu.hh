@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "fabric/bell.hh"
 #include "fabric/concept.hh"
 #include "fabric/layout.hh"
 #include "fabric/waiter.hh"
@@ -31,6 +32,7 @@ struct WordSpace {
     std::byte* base = nullptr;
     std::size_t stride = 0; ///< bytes between the parts of two ranks; a multiple of a cache line
     Rank size = 0;          ///< number of ranks
+    Slot bell = 0;          ///< of each rank: a Bell, not a word
 };
 
 class CpuFabric {
@@ -57,8 +59,15 @@ class CpuFabric {
         return expected;
     }
 
-    void put(Word w, Value v) { at(w).store(v, std::memory_order_release); }
-    void add(Word w, Value v) { at(w).fetch_add(v, std::memory_order_release); }
+    // Sequentially consistent because of the bell. A put is never on an uncontended path.
+    void put(Word w, Value v) {
+        at(w).store(v, std::memory_order_seq_cst);
+        bell(w.rank).ring();
+    }
+    void add(Word w, Value v) {
+        at(w).fetch_add(v, std::memory_order_seq_cst);
+        bell(w.rank).ring();
+    }
 
     // Stores are done when they retire; what is left to do is to keep later loads behind them.
     void flush(Rank) { full_fence(); }
@@ -70,7 +79,8 @@ class CpuFabric {
     template <Predicate P>
     Value await(Word w, P pred) {
         Value seen = 0;
-        waiter_.until([&] { return pred(seen = look(w)); });
+        const auto poll = [&] { return pred(seen = look(w)); };
+        waiter_.until(poll, 0, [&] { bell(w.rank).sleep_unless(poll, waiter_.most_sleep); });
         return seen;
     }
     template <Predicate P>
@@ -80,12 +90,15 @@ class CpuFabric {
         return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
     }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
-    void wake(Rank) {} // nobody parks: waits poll, run progress and yield
+    void wake(Rank rank) { bell(rank).ring(); }
 
   private:
     std::atomic<Value>& at(Word w) const {
-        std::byte* part = space_.base + static_cast<std::size_t>(w.rank) * space_.stride;
-        return reinterpret_cast<std::atomic<Value>*>(part)[w.slot];
+        return reinterpret_cast<std::atomic<Value>*>(part(w.rank))[w.slot];
+    }
+    Bell& bell(Rank rank) const { return reinterpret_cast<Bell*>(part(rank))[space_.bell]; }
+    std::byte* part(Rank rank) const {
+        return space_.base + static_cast<std::size_t>(rank) * space_.stride;
     }
 
     WordSpace space_;

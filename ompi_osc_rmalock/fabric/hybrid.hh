@@ -96,7 +96,10 @@ class HybridFabric {
         const Waiting waiting(threads_);
         cpu().backoff(attempt);
     }
-    void wake(Rank) {} // nobody parks: waits poll, run progress and yield
+    void wake(Rank rank) {
+        if (all_near_) // else nobody sleeps on words
+            cpu().wake(rank);
+    }
 
     // Beside the verbs: see fabric/tally.hh.
     const Tally& tally() const { return node_.tally(); }

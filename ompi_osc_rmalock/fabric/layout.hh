@@ -38,6 +38,9 @@ struct WindowSlots {
     static constexpr Slot accumulate = line(2);
     /// Active target: how many origins have called MPI_Win_complete towards this rank.
     static constexpr Slot completions = line(3);
+    /// Where processes of the node sleep that wait for a word of this rank (fabric/bell.hh). With a
+    /// word that passive target leaves alone, so that who looks for sleepers finds it in its cache.
+    static constexpr Slot bell = completions + 1;
     /// Active target: bit t of this array says that rank t has posted to this rank. Variable
     /// length.
     static constexpr Slot post_bits = line(4);

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
 
 namespace rmalock::fabric {
 
@@ -30,6 +34,10 @@ struct Waiter {
     /// Polls before a process that shares its core goes to sleep between polls. Few: to one that
     /// computes every sched_yield gives milliseconds, while who sleeps runs at once when woken.
     static constexpr unsigned kPollsBeforeParking = 4;
+    /// Polls before a process that shares its core, and waits for a word of its node, goes to
+    /// sleep.
+    static constexpr unsigned kPollsBeforeSleep = 150;
+    static constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
     /// Upper bound of one back-off, in spin turns (a few microseconds).
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
@@ -47,13 +55,18 @@ struct Waiter {
     /// where `yield` is set, instead of giving the core away only to ask for it again, and at once:
     /// who is to answer may need the core.
     void (*park)() = nullptr;
+    /// Polls before who waits for a word of its node sleeps until that changes, or for
+    /// `most_sleep`. In the meantime nothing runs the process's communication.
+    unsigned polls_before_sleep = kNever;
+    std::chrono::microseconds most_sleep{500};
     /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
     void (*watch)() = nullptr;
 
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
-    /// Returns whether it was true.
-    template <class Poll>
-    bool until(Poll&& poll, unsigned patience = 0) const {
+    /// Returns whether it was true. `sleep()`, if given, sleeps until poll() may have become true,
+    /// for a bounded time.
+    template <class Poll, class Sleep = std::nullptr_t>
+    bool until(Poll&& poll, unsigned patience = 0, Sleep&& sleep = nullptr) const {
         const unsigned quiet = yield && park != nullptr ? 1 : spins;
         for (unsigned n = 0; n < quiet; ++n) {
             if (poll())
@@ -68,7 +81,7 @@ struct Waiter {
                 return true;
             if (patience != 0 && n + 1 >= patience)
                 return false;
-            pass_time(n);
+            pass_time(n, sleep);
         }
     }
 
@@ -77,7 +90,7 @@ struct Waiter {
         const unsigned turns = std::min(kMaxBackoffTurns, 8U << std::min(attempt, 16U));
         for (unsigned n = 0; n < turns && !yield; ++n)
             cpu_relax();
-        pass_time(attempt > 8 ? kPatientPolls : 0);
+        pass_time(attempt > 8 ? kPatientPolls : 0, nullptr);
     }
 
   private:
@@ -99,11 +112,16 @@ struct Waiter {
         std::atomic<int>* waiting_;
     };
 
-    void pass_time(unsigned polls) const {
+    template <class Sleep>
+    void pass_time(unsigned polls, Sleep&& sleep) const {
         if (progress != nullptr)
             progress();
         if (watch != nullptr)
             watch();
+        if constexpr (!std::is_null_pointer_v<std::remove_reference_t<Sleep>>) {
+            if (polls >= polls_before_sleep)
+                return sleep();
+        }
         if (park != nullptr && yield)
             polls >= kPollsBeforeParking ? park() : cpu_relax();
         else if (yield || polls >= kPatientPolls)

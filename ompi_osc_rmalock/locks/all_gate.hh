@@ -237,6 +237,7 @@ class AllGate {
     /// For who has changed the mode to `from`, and whom all others wait for.
     void finish(Value from, Value to) {
         fabric_.fetch_add(gate_, to * kOneMode - from * kOneMode);
+        fabric_.wake(gate_.rank);
         ++changes_;
         fabric::mode_changed(fabric_);
     }

@@ -77,7 +77,6 @@ Status Window::complete() {
     for (const Rank target : targets) {
         complete_at(target);
         fabric_.add({target, Slots::completions}, 1);
-        fabric_.wake(target);
     }
     return RMALOCK_OK;
 }
@@ -94,7 +93,6 @@ Status Window::post(const int* group, int count, bool nocheck) {
     // releases.
     for (int i = 0; i < count && !nocheck; ++i) {
         fabric_.add(post_word(group[i], rank()), post_bit(rank()));
-        fabric_.wake(group[i]);
     }
     return RMALOCK_OK;
 }

@@ -84,7 +84,8 @@ class Plan {
     bool mapped() const { return mapped_; }
 
     fabric::WordSpace words(std::byte* base) const {
-        return {base + state_, stride_, static_cast<Rank>(members_.size())};
+        return {base + state_, stride_, static_cast<Rank>(members_.size()),
+                fabric::WindowSlots::bell};
     }
     fabric::Placement placement(std::byte* base) const;
     /// DYNAMIC: where ranks publish what is attached: `offset` bytes into their state.

@@ -15,12 +15,18 @@ namespace rmalock::window {
 namespace {
 
 fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
-    const std::string_view yield = spec.params.yield;
-    return {.progress = host().progress,
-            .spins = static_cast<unsigned>(spec.params.spin),
-            .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
-            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
-            .watch = plan.watched() ? Watch::look : nullptr};
+    const std::string_view yield = spec.params.yield, sleep = spec.params.sleep;
+    fabric::Waiter waiter{
+        .progress = host().progress,
+        .spins = static_cast<unsigned>(spec.params.spin),
+        .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
+        .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
+        .watch = plan.watched() ? Watch::look : nullptr};
+    // A word that another node changes through the network rings no bell.
+    if (!plan.networked() && (sleep == "always" || (sleep == "auto" && waiter.yield)))
+        waiter.polls_before_sleep =
+            waiter.yield ? fabric::Waiter::kPollsBeforeSleep : fabric::Waiter::kPatientPolls;
+    return waiter;
 }
 
 /// The first error any process had, in rank order; 0 if none had one.

@@ -20,15 +20,19 @@ struct NodesOfTwo : fabric::CpuFabric {
 class World {
   public:
     World(fabric::Rank ranks, fabric::Slot slots)
-        : stride_(fabric::bytes_of(slots)), size_(ranks),
+        : bell_(fabric::line(slots / fabric::kWordsPerLine + 1)),
+          stride_(fabric::bytes_of(bell_ + 1)), size_(ranks),
           memory_(new (std::align_val_t{fabric::kCacheLine})
                       std::byte[stride_ * static_cast<std::size_t>(ranks)]{}) {}
 
-    fabric::WordSpace space() const { return {memory_.get(), stride_, size_}; }
+    fabric::WordSpace space() const { return {memory_.get(), stride_, size_, bell_}; }
 
-    /// The fabric of one rank. Threads outnumber cores in tests, so waits yield at once.
+    /// The fabric of one rank. Threads outnumber cores in tests, so waits yield at once, and some
+    /// of them end in sleep.
     fabric::CpuFabric fabric(fabric::Rank self) const {
-        return {space(), self, fabric::Waiter{.progress = nullptr, .spins = 10, .yield = true}};
+        return {space(), self,
+                fabric::Waiter{
+                    .progress = nullptr, .spins = 10, .yield = true, .polls_before_sleep = 20}};
     }
 
   private:
@@ -37,6 +41,7 @@ class World {
             ::operator delete[](memory, std::align_val_t{fabric::kCacheLine});
         }
     };
+    fabric::Slot bell_; ///< behind the slots
     std::size_t stride_;
     fabric::Rank size_;
     std::unique_ptr<std::byte[], Delete> memory_;

@@ -1,0 +1,50 @@
+// Where processes of a node sleep until a word changes, or until they have slept long enough.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "fabric/concept.hh"
+
+namespace rmalock::fabric {
+
+/// One per rank, in memory that all processes of the node map, zeroed: who waits for a word of that
+/// rank sleeps here, and who changes one rings. Takes the room of a word.
+class Bell {
+  public:
+    /// After the change, by an operation that is ordered before later loads (an atomic, or a store
+    /// and a fence). A load, while nobody sleeps.
+    ///
+    /// The race with who falls asleep: that one counts itself among the sleepers and looks at the
+    /// word afterwards, this one changes the word and counts the sleepers afterwards. All four are
+    /// sequentially consistent, so one of the two sees the other.
+    [[gnu::always_inline]] void ring() {
+        if (sleepers_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+            wake_all();
+    }
+
+    /// Sleeps until somebody rings, `most` at the longest, unless `poll()` is true.
+    template <class Poll>
+    void sleep_unless(Poll&& poll, std::chrono::microseconds most) {
+        sleepers_.fetch_add(1, std::memory_order_seq_cst);
+        const std::uint32_t rings = rings_.load(std::memory_order_seq_cst);
+        if (!poll())
+            sleep_unless_rung(rings, most);
+        sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+  private:
+    [[gnu::cold]] void wake_all();
+    /// `rings`: how often it had rung before the last look.
+    void sleep_unless_rung(std::uint32_t rings, std::chrono::microseconds most);
+
+    std::atomic<std::uint32_t> rings_;
+    /// A process that is killed in its sleep stays counted: all others then ring for nobody.
+    std::atomic<std::uint32_t> sleepers_;
+};
+
+static_assert(sizeof(Bell) == sizeof(Value) && alignof(Bell) <= alignof(Value));
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+} // namespace rmalock::fabric

@@ -1,0 +1,107 @@
+// Waits that sleep: whoever ends one wakes the sleeper.
+#include "fabric/bell.hh"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "harness/world.hh"
+
+namespace rmalock {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::CpuFabric;
+using fabric::Value;
+using fabric::Word;
+
+/// One sleep that nobody ended costs more than all that the test does.
+constexpr std::chrono::seconds kMostSleep{20};
+constexpr Value kRounds = 3000;
+
+/// Goes to sleep as soon as it has to wait.
+CpuFabric sleeper(const test::World& world, fabric::Rank self) {
+    return {world.space(), self, {.spins = 1, .polls_before_sleep = 1, .most_sleep = kMostSleep}};
+}
+
+/// Ends all waits of a test that has failed.
+void give_up(CpuFabric& fabric) {
+    constexpr Value kLater = 2 * kRounds;
+    for (const fabric::Rank rank : {0, 1}) {
+        fabric.swap({rank, 0}, kLater);
+        fabric.wake(rank);
+    }
+}
+
+/// Two threads that have each other wait for words of their own rank, which `set` sets.
+template <class Set>
+void ping_pong(Set set) {
+    const test::World world(2, 1);
+    const auto end = std::chrono::steady_clock::now() + kMostSleep;
+    const auto play = [&](fabric::Rank self) {
+        CpuFabric fabric = sleeper(world, self);
+        for (Value round = 1; round <= kRounds; ++round) {
+            if (self == 0)
+                set(fabric, Word{1, 0}, round);
+            fabric.await({self, 0}, [round](Value v) { return v >= round; });
+            if (std::chrono::steady_clock::now() > end) {
+                give_up(fabric);
+                FAIL() << "a wake was lost in round " << round;
+            }
+            if (self == 1)
+                set(fabric, Word{0, 0}, round);
+        }
+    };
+    std::thread other(play, 1);
+    play(0);
+    other.join();
+}
+
+TEST(Bell, PutWakesWhoWaitsForTheWord) {
+    ping_pong([](CpuFabric& fabric, Word word, Value round) { fabric.put(word, round); });
+}
+
+TEST(Bell, AddWakesWhoWaitsForTheWord) {
+    ping_pong([](CpuFabric& fabric, Word word, Value) { fabric.add(word, 1); });
+}
+
+TEST(Bell, WakeIsForWordsThatFetchingVerbsChange) {
+    ping_pong([](CpuFabric& fabric, Word word, Value round) {
+        fabric.swap(word, round);
+        fabric.wake(word.rank);
+    });
+}
+
+TEST(Bell, SleepEndsByItself) {
+    const test::World world(1, 1);
+    CpuFabric fabric(world.space(), 0, {.spins = 1, .polls_before_sleep = 1, .most_sleep = 1ms});
+    std::thread other([&] {
+        std::this_thread::sleep_for(5ms);
+        CpuFabric(world.space(), 0, {}).swap({0, 0}, 7); // and wakes nobody
+    });
+    EXPECT_EQ(fabric.await({0, 0}, fabric::differs(0)), 7U);
+    other.join();
+}
+
+/// Communication goes on: progress runs once for each sleep.
+TEST(Bell, WhoSleepsRunsProgressInBetween) {
+    const test::World world(1, 1);
+    static CpuFabric* message; // what progress gets
+    static int looks;
+    CpuFabric sender(world.space(), 0, {});
+    message = &sender;
+    looks = 0;
+    const auto progress = [] {
+        if (++looks == 3)
+            message->swap({0, 0}, 1);
+    };
+    CpuFabric fabric(
+        world.space(), 0,
+        {.progress = progress, .spins = 1, .polls_before_sleep = 1, .most_sleep = 1ms});
+    fabric.await({0, 0}, fabric::equals(1));
+    EXPECT_EQ(looks, 3);
+}
+
+} // namespace
+} // namespace rmalock
