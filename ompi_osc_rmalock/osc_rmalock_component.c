@@ -367,6 +367,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
         .page_aligned = wants_page(info),
         .oversubscribed = oversubscribed(),
+        .progress_yields = opal_progress_yield_when_idle,
         .process = osc_rmalock_process(),
         .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),
         .params = params,

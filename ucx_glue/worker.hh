@@ -184,13 +184,18 @@ class Worker {
     /// How often progress() was called: who calls it often serves the worker, and nobody else need.
     std::uint32_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
-    /// Until done() is true.
+    /// Until done() is true. The waiter's progress, if it has one, is to run this worker's.
     template <class Done>
     void wait_for(const fabric::Waiter& waiter, Done&& done) {
         const Inside inside(*this);
+        // Each round asks the system what has arrived: not twice between two looks.
+        unsigned own_rounds = waiter.quiet_polls();
         waiter.until([&] {
             if (done())
                 return true;
+            if (waiter.progress != nullptr && own_rounds == 0)
+                return false;
+            own_rounds -= own_rounds != 0;
             progress();
             return done();
         });

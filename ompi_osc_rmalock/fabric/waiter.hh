@@ -42,7 +42,9 @@ struct Waiter {
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
     void (*progress)() = nullptr; ///< runs the communication of the process
-    unsigned spins = 100;         ///< polls before the first progress call
+    /// It gives the core away itself when it finds nothing to do. Twice a turn is once too often.
+    bool progress_yields = false;
+    unsigned spins = 100; ///< polls before the first progress call
     /// More runnable ranks than cores: from then on every poll gives the core away. Not at once:
     /// who holds what is waited for mostly runs, on another core, and is done sooner than the
     /// system has switched twice. (With 3 processes on 2 cores a table with 20 % exclusive locks
@@ -62,12 +64,15 @@ struct Waiter {
     /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
     void (*watch)() = nullptr;
 
+    /// Polls before a wait runs progress.
+    unsigned quiet_polls() const { return yield && park != nullptr ? 1 : spins; }
+
     /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
     /// Returns whether it was true. `sleep()`, if given, sleeps until poll() may have become true,
     /// for a bounded time.
     template <class Poll, class Sleep = std::nullptr_t>
     bool until(Poll&& poll, unsigned patience = 0, Sleep&& sleep = nullptr) const {
-        const unsigned quiet = yield && park != nullptr ? 1 : spins;
+        const unsigned quiet = quiet_polls();
         for (unsigned n = 0; n < quiet; ++n) {
             if (poll())
                 return true;
@@ -81,6 +86,9 @@ struct Waiter {
                 return true;
             if (patience != 0 && n + 1 >= patience)
                 return false;
+            look_around();
+            if (poll()) // what progress has brought rings no bell, and no event is left of it
+                return true;
             pass_time(n, sleep);
         }
     }
@@ -90,6 +98,7 @@ struct Waiter {
         const unsigned turns = std::min(kMaxBackoffTurns, 8U << std::min(attempt, 16U));
         for (unsigned n = 0; n < turns && !yield; ++n)
             cpu_relax();
+        look_around();
         pass_time(attempt > 8 ? kPatientPolls : 0, nullptr);
     }
 
@@ -112,19 +121,22 @@ struct Waiter {
         std::atomic<int>* waiting_;
     };
 
-    template <class Sleep>
-    void pass_time(unsigned polls, Sleep&& sleep) const {
+    void look_around() const {
         if (progress != nullptr)
             progress();
         if (watch != nullptr)
             watch();
+    }
+
+    template <class Sleep>
+    void pass_time(unsigned polls, Sleep&& sleep) const {
         if constexpr (!std::is_null_pointer_v<std::remove_reference_t<Sleep>>) {
             if (polls >= polls_before_sleep)
                 return sleep();
         }
         if (park != nullptr && yield)
             polls >= kPollsBeforeParking ? park() : cpu_relax();
-        else if (yield || polls >= kPatientPolls)
+        else if ((yield || polls >= kPatientPolls) && !progress_yields)
             sched_yield();
         else
             cpu_relax();

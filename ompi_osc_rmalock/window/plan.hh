@@ -71,6 +71,7 @@ class Plan {
     bool networked() const { return networked_; }
     const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
     bool on_node(Rank r) const { return share(r).node == share(rank_).node; }
+    bool alone_on_node() const { return members_.size() == 1; }
     bool first_of_node() const { return share(rank_).node == rank_; }
 
     std::size_t bytes() const { return bytes_; }

@@ -34,8 +34,8 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     reaches_ = reinterpret_cast<const std::byte*>(plan.reach(base, 0));
     reach_stride_ = plan.reach_stride();
     waiter_ = waiter;
-    waiter_.park =
-        Network::park; // here answers of the network are waited for, never words of the node
+    // Here answers of the network are waited for, never words of the node.
+    waiter_.park = Network::park;
     const auto job = [&plan](Rank r) { return plan.share(r).process >> 32; };
     for (Rank r = 0; r < plan.size(); ++r)
         if (job(r) != job(plan.rank()))

@@ -18,10 +18,13 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     const std::string_view yield = spec.params.yield, sleep = spec.params.sleep;
     fabric::Waiter waiter{
         .progress = host().progress,
+        .progress_yields = spec.progress_yields,
         .spins = static_cast<unsigned>(spec.params.spin),
         .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
         .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
         .watch = plan.watched() ? Watch::look : nullptr};
+    if (plan.networked() && plan.alone_on_node())
+        waiter.spins = 1; // only progress brings what is waited for
     // A word that another node changes through the network rings no bell.
     if (!plan.networked() && (sleep == "always" || (sleep == "auto" && waiter.yield)))
         waiter.polls_before_sleep =

@@ -109,6 +109,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.topology = "auto";
     spec.params.t_l = "auto";
     spec.params.yield = "always";
+    spec.params.sleep = "auto";
     spec.params.domain = member.domain;
     spec.params.progress_thread = "on";
     spec.params.most_outstanding = 64;
