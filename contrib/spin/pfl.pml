@@ -10,7 +10,10 @@
  * -DNO_SECOND_LOOK: it believes what it knew of members before the readers at home had left.
  * -DLOOKS_ON_A_HINT: it looks for members as soon as somebody says that they have left.
  * -DJOINS_OUTSIDE: a reader lets its node join after it has left.
- * -DLEAVES_ANYWAY: a node leaves though a reader waits at its counter. */
+ * -DLEAVES_ANYWAY: a node leaves though a reader waits at its counter.
+ * -DLEAVES_NONE: who changes the phase leaves no registration to its successor.
+ *
+ * A writer queues before it registers, or registers first, as it likes; the lock decides by what it has met. */
 #ifndef WRITERS
 #define WRITERS 2
 #endif
@@ -38,9 +41,10 @@ byte tail = NOBODY;
 byte meeting = 0; /* 0, the name of a node, or a PHASE */
 byte list[2];
 bool mapped[READERS + 1];
-/* a message: 0 none, DIRECT(chain, whether there are members), PHASE(r, whether, phase) */
-#define DIRECT(n, m) ((n) + 32 * (m))
-#define PHASE(r, m, p) (128 + (r) + 16 * (m) + 32 * (p))
+/* a message: 0 none, DIRECT(chain, registrations, whether there are members), PHASE(r, registrations, whether,
+ * phase) */
+#define DIRECT(n, c, m) ((n) + 4 * (c) + 32 * (m))
+#define PHASE(r, c, m, p) (128 + (r) + 8 * (c) + 16 * (m) + 32 * (p))
 #define IS_PHASE(x) ((x) >= 128)
 /* the counters of reader n's node: A = [generation | closed | member | arrivals], D = [inside | drainer] */
 bit generation[READERS + 1];
@@ -308,18 +312,39 @@ inline take_from_readers() {
     fi
 }
 
-inline wait_in_queue() {
-    message = 0;
+inline register() {
+    atomic {
+        left = exclusives; r = readers; others = (members != 0); mine = phase; exclusives++; cohorts = 1
+    }
+}
+
+inline join_queue() {
+    queued = true;
     atomic { other = tail; tail = me };
     if
     :: other != NOBODY -> next[other] = me; atomic { status[me] != 0 -> message = status[me]; status[me] = 0 }
-    :: else ->
-        atomic { other = meeting; meeting = me };
-        if
-        :: IS_PHASE(other) -> message = other
-        :: else -> atomic { status[me] != 0 -> message = status[me]; status[me] = 0 }
-        fi;
-        meeting = 0
+    :: else
+    fi
+}
+
+inline meet_owner() {
+    atomic { other = meeting; meeting = me };
+    if
+    :: IS_PHASE(other) -> message = other
+    :: else -> atomic { status[me] != 0 -> message = status[me]; status[me] = 0 }
+    fi;
+    meeting = 0
+}
+
+inline take_message() {
+    if
+    :: message == 0
+    :: message != 0 && IS_PHASE(message) ->
+        r = message & 7; cohorts = cohorts + ((message >> 3) & 1); others = (message >> 4) & 1;
+        mine = (message >> 5) & 1
+    :: message != 0 && !IS_PHASE(message) ->
+        r = 0; chain = (message & 3) + 1; cohorts = cohorts + ((message >> 2) & 7);
+        others = (message >> 5) & 1
     fi
 }
 
@@ -360,12 +385,16 @@ inline change_phase() {
     :: else
     fi;
     atomic {
-        exclusives = exclusives - chain;
+#ifdef LEAVES_NONE
+        exclusives = exclusives - cohorts;
+#else
+        exclusives = exclusives - cohorts + (succ != NOBODY);
+#endif
         left = exclusives;
         r = readers;
         mine = phase;
         phase = 1 - phase;
-        message = PHASE(r, (members != 0), phase)
+        message = PHASE(r, (succ != NOBODY), (members != 0), phase)
     };
     if
     :: r != 0 -> wake_all(mine)
@@ -376,31 +405,36 @@ inline change_phase() {
     :: else
     fi;
     if
-    :: left != 0 && succ != NOBODY -> status[succ] = message
+    :: succ != NOBODY -> status[succ] = message
     :: else
     fi
 }
 
 proctype writer(byte me) {
-    byte round, other, succ, chain, r, left, message, to_come, n;
+    byte round, other, succ, chain, cohorts, r, left, message, to_come, n;
     short before;
     bit mine;
     bool queued, others, remain;
     for (round : 1 .. ROUNDS) {
-        atomic {
-            left = exclusives; r = readers; others = (members != 0); mine = phase; exclusives++; chain = 1;
-            queued = false
-        };
+        atomic { chain = 1; queued = false; message = 0 };
         if
-        :: left != 0 ->
-            queued = true;
-            wait_in_queue();
+        :: true -> join_queue()
+        :: true
+        fi;
+        if
+        :: message == 0 ->
+            register();
             if
-            :: IS_PHASE(message) -> r = message & 15; others = (message >> 4) & 1; mine = (message >> 5) & 1
-            :: else -> r = 0; chain = (message & 31) + 1; others = (message >> 5) & 1
+            :: left != 0 && !queued -> join_queue()
+            :: else
+            fi;
+            if
+            :: left != 0 && message == 0 -> meet_owner()
+            :: else
             fi
         :: else
         fi;
+        take_message();
         if
         :: chain == 1 -> take_from_readers()
         :: else
@@ -413,11 +447,11 @@ proctype writer(byte me) {
         :: else
         fi;
         if
-        :: succ != NOBODY && chain < T_W -> status[succ] = DIRECT(chain, others)
+        :: succ != NOBODY && chain < T_W -> status[succ] = DIRECT(chain, cohorts, others)
         :: else -> change_phase()
         fi;
         atomic {
-            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; to_come = 0; n = 0; before = 0; mine = 0;
+            other = 0; succ = 0; chain = 0; cohorts = 0; r = 0; left = 0; message = 0; to_come = 0; n = 0; before = 0; mine = 0;
             queued = false; others = false; remain = false
         }
     }

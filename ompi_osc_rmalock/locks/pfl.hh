@@ -8,19 +8,22 @@
 //
 // Words at the target's home (all atomic use), one line:
 //
-//    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered; readers
-//                                              registered
+//    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered, not 0
+//                                              while an exclusive has the lock; readers registered
 //    RO     readers that a writer waits for, and its name (drain.hh)
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //    RH[2]  the last reader on the list of phase 0, 1
 //
 // At seat(n, t), a process of node n: TAIL (atomic) of the cohort's queue, and the node (NEXT,
-// STATUS, mailbox) with which the cohort stands in the home's queue; A and D of members.hh.
+// STATUS, mailbox) with which the cohort stands in the home's queue; MET (cohort): others were at
+// home when a cohort of the node came last; A and D of members.hh.
 // Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
-// STATUS is DIRECT(chain, cohorts, members), PHASE(r, members, PH), or in a cohort PASS(in a row,
-// and what the holder knows) or HEAD: the lock is to be fetched from home.
+// STATUS is DIRECT(chain, cohorts, members), PHASE(cohorts, r, members, PH), or in a cohort PASS(in
+// a row, and what the holder knows) or HEAD: the lock is to be fetched from home. `cohorts` is how
+// many registrations in S are the holder's, to be taken back with the phase: its own, if it has
+// one, and those of who held the lock before it.
 //
 //    s_acq  unless it holds a lock elsewhere, or the target is on its node: v = arrive(A)
 //               v.MB: wait if v.W;  in
@@ -31,21 +34,25 @@
 //                            it could make the node a member)
 //               if s.XC: leave(RO)
 //    x_acq  if join(TAIL of the node): await STATUS;  if PASS: in
-//           s = FADD(S, X1);  if s.XC == 0: take(s.RC, s.MB, s.PH); in
-//           if join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
+//           if MET and join(TAIL of home): await STATUS, and on as below, not registered
+//           s = FADD(S, X1);  MET = s.XC != 0;  if s.XC == 0: take(s.RC, s.MB, s.PH); in
+//           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
 //           take(what PHASE says)
 //    take   if r: drain(RO, r);  members = GET(S).MB
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
 //               if readers are inside: open(RO); await GONE; close(RO)
-//    x_rel  succ = NEXT
+//    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
+//               chain = 0                                           // no reader waits for its end
+//           succ = NEXT
 //           if succ and in a row < T_L and chain < T_W: PUT(succ.STATUS, PASS); return
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
 //           if nsucc and chain < T_W: PUT(nsucc.STATUS, DIRECT)
 //           else if members: open(all members);  flush
-//               s = FADD(S, PH - cohorts * X1)                                    // phase change
+//               s = FADD(S, PH - cohorts * X1, +X1 if nsucc)                      // phase change
 //               if s.RC: wake_all(RH[s.PH])
-//               if s.XC > cohorts: PHASE(s.RC, s.MB, PH) to nsucc, or by way of HW
+//               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
+//               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
 //           flush(the cohort's node);  succ = succ or leave(TAIL of the node)
 //           if succ: PUT(succ.STATUS, HEAD)
 //    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
@@ -63,7 +70,10 @@
 //       reader who waits for it.
 //   P4  Members are closed by a swap that takes their count, so that nobody keeps the last one; the
 //       last to depart takes the drainer's name out, so that the owner need not come back.
-//   P5  No node joins for a target of its own: its readers reach the home record as cheaply.
+//   P5  A cohort that expects others joins the queue first and registers only if it is the first
+//       there: one round trip less, and it is in line as soon as who shares the home's node.
+//       Whoever comes last to the queue may so be unregistered; a registration is left to it.
+//   P6  No node joins for a target of its own: its readers reach the home record as cheaply.
 //
 // Why it excludes: as in pfx.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends.
@@ -73,14 +83,14 @@
 // the readers that were admitted before members closed, at one change of phase per T_W.
 //
 // Cost off node: without members as pfx.hh, 1 atomic = 1 round trip for each of the four calls,
-// beside 1 atomic (reader), 2 atomics and 1 get (writer) on the own node. Member's reader: nothing.
-// A change of phase with M members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over
-// in the node 1 posted put on it, to another node 1 posted put off it.
-// In the nic domain all atomics, those on the own node too, are the adapter's, because members are
-// closed from other nodes; it is as correct there, but a member's reader pays two of them.
-// Memory at each rank: a line for the home record, one for the map of members, and 3 * ceil(P /
-// ranks of the smallest node); one node (a line) per lock that a process holds exclusively or
-// awaits.
+// beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:
+// nothing. Among other writers: to acquire 1 atomic and 1 posted put. A change of phase with M
+// members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over in the node 1 posted put
+// on it, to another node 1 posted put off it. In the nic domain all atomics, those on the own node
+// too, are the adapter's, because members are closed from other nodes; it is as correct there, but
+// a member's reader pays two of them. Memory at each rank: a line for the home record, one for the
+// map of members, and 3 * ceil(P / ranks of the smallest node); one node (a line) per lock that a
+// process holds exclusively or awaits.
 #pragma once
 
 #include "locks/drain.hh"
@@ -172,7 +182,7 @@ class Pfl {
 
     void release_exclusive(Rank target, Hold held) {
         const Word own = pool_.node(held.opaque & kIndexMask);
-        const Turn mine = unpacked(held.opaque >> kIndexBits);
+        const Turn mine = extended(target, unpacked(held.opaque >> kIndexBits));
         Value succ = queue_.next(own);
         if (succ != 0 && mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w) {
             Turn next = mine;
@@ -199,8 +209,9 @@ class Pfl {
 
   private:
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
-    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then its own queue.
-    static constexpr Slot kCohortTail = 2, kCounter = fabric::kWordsPerLine;
+    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then its own queue, and
+    // what it has met at home.
+    static constexpr Slot kCohortTail = 2, kMetOthers = 3, kCounter = fabric::kWordsPerLine;
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
 
     // ---- what the words hold --------------------------------------------------------------------
@@ -251,13 +262,15 @@ class Pfl {
     /// Both chain and in_a_row are at least 1 in a turn.
     static constexpr Value kHead = 1;
     static_assert(kHead < Value{1} << kCountBits);
-    /// PHASE says what S said without its exclusives.
-    static constexpr Value kPhaseMessage = Value{1} << 62;
+    /// PHASE says what S said without its exclusives, and whether one of their registrations has
+    /// been left to the successor.
+    static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
+    static constexpr Value inherited(Value message) { return message >> 59 & 1; }
     static constexpr Value phase_message(Value s) {
         return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(2 * kCountBits + kCohortBits + 2 < 60 && kNameBits < 60);
+    static_assert(2 * kCountBits + kCohortBits + 2 < 59 && kNameBits < 59);
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -302,32 +315,51 @@ class Pfl {
 
     // ---- exclusives -----------------------------------------------------------------------------
     Turn fetch_from_home(Rank target, Word own) {
+        const Word node = record(my_node_, target), met_others = field(node, kMetOthers);
+        const bool queues_first = fabric_.get(met_others) != 0;
+        if (queues_first && queue_.join(word(target, kTail), node))
+            return take_over(target, own, queue_.await_status(node), 0);
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
-        Turn turn;
-        Value message = phase_message(s);
-        if (exclusives(s) != 0) {
-            message = wait_in_queue(target);
-            if (!is_phase(message)) {
-                turn = unpacked(message);
-                return {1, turn.chain + 1, turn.cohorts + 1, true, turn.members};
-            }
-            turn.queued = true;
-        }
-        turn.members = take_from_readers(target, own, message, turn.queued);
-        return turn;
+        const bool alone = exclusives(s) == 0;
+        if (alone == queues_first)
+            fabric_.put(met_others, !alone);
+        if (alone)
+            return take(target, own, phase_message(s), {.queued = queues_first});
+        if (!queues_first && queue_.join(word(target, kTail), node))
+            return take_over(target, own, queue_.await_status(node), 1);
+        return take_over(target, own, meet_owner(target, node), 1);
     }
 
-    /// In the home's queue with the cohort's node. Returns DIRECT or PHASE.
-    Value wait_in_queue(Rank target) {
-        const Word node = record(my_node_, target);
-        if (queue_.join(word(target, kTail), node))
-            return queue_.await_status(node);
-        // The first of the queue and the owner that is not in it find each other.
+    /// The first of the queue and the owner that is not in it find each other.
+    Value meet_owner(Rank target, Word node) {
         Value message = fabric_.swap(word(target, kHw), name_of(node));
         if (!is_phase(message))
             message = queue_.await_status(node);
         fabric_.swap(word(target, kHw), 0);
         return message;
+    }
+
+    /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
+    Turn take_over(Rank target, Word own, Value message, Value registered) {
+        if (is_phase(message))
+            return take(target, own, message,
+                        {.cohorts = registered + inherited(message), .queued = true}, true);
+        const Turn before = unpacked(message);
+        return {1, before.chain + 1, before.cohorts + registered, true, before.members};
+    }
+
+    Turn take(Rank target, Word own, Value message, Turn turn, bool handed_over = false) {
+        turn.members = take_from_readers(target, own, message, handed_over);
+        return turn;
+    }
+
+    /// A chain at its end begins anew if its owner sees, for nothing, that no reader waits for
+    /// that.
+    Turn extended(Rank target, Turn turn) {
+        if (turn.chain >= limits_.t_w && !turn.members && fabric_.same_node(target) &&
+            readers(fabric_.get(word(target, kS))) == 0)
+            turn.chain = 0;
+        return turn;
     }
 
     void give_home(Rank target, const Turn& mine) {
@@ -389,14 +421,16 @@ class Pfl {
     void change_phase(Rank target, const Turn& mine, Value succ) {
         if (mine.members)
             members_.open(target, counters(target));
-        const Value s = fabric_.fetch_add(word(target, kS), kPhase - mine.cohorts * kX1);
+        const Value inherited = succ != 0;
+        const Value s =
+            fabric_.fetch_add(word(target, kS), kPhase - (mine.cohorts - inherited) * kX1);
         if (readers(s) != 0) {
             readers_.wake_all(list(target, s));
             fabric::mode_changed(fabric_);
         }
-        if (exclusives(s) == mine.cohorts)
+        if (succ == 0 && exclusives(s) == mine.cohorts)
             return;
-        const Value message = phase_message(s ^ kPhase);
+        const Value message = phase_message(s ^ kPhase) | inherited * kInherited;
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ == 0)

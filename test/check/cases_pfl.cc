@@ -101,6 +101,10 @@ void add_mutants(std::vector<Case>& cases) {
     add(mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J N=1", {w2, w2, j1, j2},
                             apart));
     look_on();
+    add(mutant<LeavesNone>("leaves_none", Failure::exclusion, "2W+1R N=1", {w2, w2, r2}, apart));
+    look_on();
+    add(at_home(mutant<LooksPastReaders>("looks_past_readers", Failure::bypass, "2W+1R N=1",
+                                         {writer(3), w2, r1}, apart)));
     PflMachine endless = pairs;
     endless.limits.t_w = endless.limits.t_l = 100;
     add(at_home(
@@ -143,6 +147,18 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("2W+2R N=2 once, mixed nodes", {w1, r1, w1, r1}, pairs));
     add(with_store_buffer(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
     add(with_store_buffer(pfl("1W+2R N=2", {w2, r2, r2}, pairs)));
+
+    // Cohorts that always queue before they register.
+    const auto crowded = [&](const char* configuration, std::vector<Script> scripts,
+                             const PflMachine& machine) {
+        Case c = pfl(std::string(configuration) + ", crowded", scripts, machine);
+        c.program = on_nodes<pfl_fault::Crowded>(std::move(scripts), machine);
+        return c;
+    };
+    add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(crowded("3W N=1", {w2, w2, w2}, apart));
+    add(crowded("3W N=2", {w2, w2, w2}, pairs));
+    add(crowded("2W+1R+1J N=2 once", {w1, w1, r1, j1}, pairs));
 
     // Two targets at once, taken in the same order by all.
     add(pfl("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));

@@ -15,7 +15,8 @@ struct Sound {
     bool skips_put(Word, Value) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
     bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
-    bool compares(Word) { return true; } ///< else a compare_swap swaps, and says it did
+    bool compares(Word) { return true; }     ///< else a compare_swap swaps, and says it did
+    Value added(Word, Value v) { return v; } ///< what a fetch_add adds of what it was told to
     bool undoes(Word, Value, Value) { return false; } ///< a fetch_add, that found this, at once
     Value seen(Word, Value v) { return v; }           ///< what a get makes of what it read
     Value fetched(Word, Value, Value v) { return v; } ///< the same of a fetch_add, with its operand
@@ -40,7 +41,7 @@ class BrokenFabric {
     Value fetch_add(Word w, Value v, At at = At::current()) {
         if (fault_.skips_fetch_add(w, v))
             return did(Verb::fetch_add, w, real_.get(w, at));
-        const Value found = real_.fetch_add(w, v, at);
+        const Value found = real_.fetch_add(w, fault_.added(w, v), at);
         if (fault_.undoes(w, v, found))
             real_.fetch_add(w, Value{0} - v, at);
         return did(Verb::fetch_add, w, fault_.fetched(w, v, found));

@@ -12,9 +12,24 @@ using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
 
 // Words as in locks/pfl.hh. Behind the home record the map, then the record of target 0.
-inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kA = 24, kGoneOfNode = 4;
+inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
 inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
-inline constexpr Value kMember1 = Value{1} << 48;
+inline constexpr Value kX1 = Value{1} << 24, kMember1 = Value{1} << 48, kPhase = Value{1} << 63;
+
+/// Not wrong: a node of the cohorts, whose record says that others are at home, whoever is.
+struct Crowded : Sound {
+    Value seen(Word w, Value v) { return w.slot == kMet ? 1 : v; }
+};
+
+/// Who changes the phase leaves no registration to the successor, who may have none.
+struct LeavesNone : Crowded {
+    Value added(Word w, Value v) { return w.slot == kS && v == kPhase ? v - kX1 : v; }
+};
+
+/// An owner whose chain is at its end goes on, whoever waits.
+struct LooksPastReaders : Sound {
+    Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kX1 - 1) : v; }
+};
 
 /// Members are opened by posted adds that may be late: the next owner closes them first.
 struct NoFlush : Sound {
