@@ -15,14 +15,19 @@ namespace rmalock::window {
 namespace {
 
 fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
-    const std::string_view yield = spec.params.yield, sleep = spec.params.sleep;
-    fabric::Waiter waiter{
-        .progress = host().progress,
-        .progress_yields = spec.progress_yields,
-        .spins = static_cast<unsigned>(spec.params.spin),
-        .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
-        .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
-        .watch = plan.watched() ? Watch::look : nullptr};
+    const std::string_view yield = spec.params.yield;
+    return {.progress = host().progress,
+            .progress_yields = spec.progress_yields,
+            .spins = static_cast<unsigned>(spec.params.spin),
+            .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
+            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
+            .watch = plan.watched() ? Watch::look : nullptr};
+}
+
+/// The same for words of the node.
+fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
+    const std::string_view sleep = spec.params.sleep;
+    fabric::Waiter waiter = waiter_for(spec, plan);
     if (plan.networked() && plan.alone_on_node())
         waiter.spins = 1; // only progress brings what is waited for
     // A word that another node changes through the network rings no bell.
@@ -55,8 +60,9 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       threads_(host().threads), check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       remote_(std::move(remote)),
-      fabric_(plan.words(segment_.base()), plan.placement(segment_.base()), waiter_for(spec, plan),
-              plan.domain(), remote_.get(), threads_ || remote_ != nullptr),
+      fabric_(plan.words(segment_.base()), plan.placement(segment_.base()),
+              node_waiter_for(spec, plan), plan.domain(), remote_.get(),
+              threads_ || remote_ != nullptr),
       choice_(plan.design().choice), made_lock_(make_lock(plan)),
       lock_(plain_lock_ ? &*plain_lock_ : made_lock_.get()),
       plain_(plain_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
