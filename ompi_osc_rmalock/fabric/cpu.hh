@@ -80,7 +80,12 @@ class CpuFabric {
     Value await(Word w, P pred) {
         Value seen = 0;
         const auto poll = [&] { return pred(seen = look(w)); };
-        waiter_.until(poll, 0, [&] { bell(w.rank).sleep_unless(poll, waiter_.most_sleep); });
+        waiter_.until(poll, 0, [&] {
+            if (waiter_.sleep_for_network != nullptr)
+                waiter_.sleep_for_network();
+            else
+                bell(w.rank).sleep_unless(poll, waiter_.most_sleep);
+        });
         return seen;
     }
     template <Predicate P>

@@ -28,10 +28,15 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
 fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     const std::string_view sleep = spec.params.sleep;
     fabric::Waiter waiter = waiter_for(spec, plan);
-    if (plan.networked() && plan.alone_on_node())
+    const bool by_network = plan.networked() && plan.alone_on_node();
+    if (by_network) {
         waiter.spins = 1; // only progress brings what is waited for
-    // A word that another node changes through the network rings no bell.
-    if (!plan.networked() && (sleep == "always" || (sleep == "auto" && waiter.yield)))
+        waiter.sleep_for_network = Network::park;
+    }
+    // A word that another node changes rings no bell, and a process of this node makes no event in
+    // the network: where both may come, nobody sleeps.
+    const bool may_sleep = sleep == "always" || (sleep == "auto" && waiter.yield);
+    if (may_sleep && (by_network || !plan.networked()))
         waiter.polls_before_sleep =
             waiter.yield ? fabric::Waiter::kPollsBeforeSleep : fabric::Waiter::kPatientPolls;
     return waiter;
