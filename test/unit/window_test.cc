@@ -660,7 +660,7 @@ bool lock_beside_an_atomic(Member& member) {
         }
         std::fprintf(stderr, "lock and unlock: %.1f us, %.2f of a bare atomic\n",
                      lock / kRounds * 1e6, lock / atomic);
-        // The release costs both sides a message, not a wait. 1.65 where nothing else runs.
+        // The release costs both sides a message, not a wait. 1.5 where nothing else runs.
         good &= lock <= 2.2 * atomic;
     }
     bare.key = {};
