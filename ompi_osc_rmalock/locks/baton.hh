@@ -41,11 +41,13 @@
 
 namespace rmalock::locks {
 
-template <fabric::Fabric F>
+/// `message_bits` of BATON are the message, the rest counts.
+template <fabric::Fabric F, unsigned message_bits = 42>
 class Baton {
   public:
-    static constexpr unsigned kMessageBits = 42;
-    static constexpr unsigned kPassedBits = 21;
+    static constexpr unsigned kMessageBits = message_bits;
+    static constexpr unsigned kPassedBits = 63 - kMessageBits;
+    static constexpr Value kMostPassed = (Value{1} << kPassedBits) - 1;
 
     /// What a process that has the baton knows.
     struct Turn {
@@ -55,7 +57,7 @@ class Baton {
 
     explicit Baton(F& fabric) : fabric_(fabric), queue_(fabric) {}
 
-    /// `limit`: T_L, < 2^20.
+    /// `limit`: T_L, at most kMostPassed.
     Turn take(Word baton, Word tail, Pool& pool, Value limit) {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))

@@ -3,8 +3,9 @@
 //
 // Our own. At home, readers and writers are accounted for as in pfx.hh: registered in one word,
 // phase-fair, everybody waits on a word of its own. Writers of a node form a cohort, as in RMA-MCS
-// (queue_tree.hh with two levels); the first of it registers for all. Readers' nodes are members
-// of a target's lock while it pays (members.hh).
+// (queue_tree.hh with two levels); the first of it registers for all. Among themselves they pass a
+// baton, which who runs may take before those who queue for it (baton.hh). Readers' nodes are
+// members of a target's lock while it pays (members.hh).
 //
 // Words at the target's home (all atomic use), one line:
 //
@@ -15,15 +16,16 @@
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //    RH[2]  the last reader on the list of phase 0, 1
 //
-// At seat(n, t), a process of node n: TAIL (atomic) of the cohort's queue, and the node (NEXT,
-// STATUS, mailbox) with which the cohort stands in the home's queue; MET (cohort): others were at
-// home when a cohort of the node came last; A and D of members.hh.
+// At seat(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort stands
+// in the home's queue; COME (atomic), the writers of the node that are in or wait, and those who
+// have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort; MET
+// (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
 // Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
-// STATUS is DIRECT(chain, cohorts, members), PHASE(cohorts, r, members, PH), or in a cohort PASS(in
-// a row, and what the holder knows) or HEAD: the lock is to be fetched from home. `cohorts` is how
+// STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
 // many registrations in S are the holder's, to be taken back with the phase: its own, if it has
-// one, and those of who held the lock before it.
+// one, and those of who held the lock before it. The baton says PASS(in a row, and what the holder
+// knows), or HEAD: the lock is to be fetched from home.
 //
 //    s_acq  unless it holds a lock elsewhere, or the target is on its node: v = arrive(A)
 //               v.MB: wait if v.W;  in
@@ -33,7 +35,7 @@
 //           else s = FADD(S, -1, and +MB1 if K_in readers of its node came in this phase, and
 //                            it could make the node a member)
 //               if s.XC: leave(RO)
-//    x_acq  if join(TAIL of the node): await STATUS;  if PASS: in
+//    x_acq  if FADD(COME, 1) != 0: take(BATON);  if PASS: in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
 //           s = FADD(S, X1);  MET = s.XC != 0;  if s.XC == 0: take(s.RC, s.MB, s.PH); in
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
@@ -44,8 +46,7 @@
 //               if readers are inside: open(RO); await GONE; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
 //               chain = 0                                           // no reader waits for its end
-//           succ = NEXT
-//           if succ and in a row < T_L and chain < T_W: PUT(succ.STATUS, PASS); return
+//           if in a row < T_L and chain < T_W and GET(COME) > in a row: give(BATON, PASS); return
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
 //           if nsucc and chain < T_W: PUT(nsucc.STATUS, DIRECT)
 //           else if members: open(all members);  flush
@@ -53,8 +54,8 @@
 //               if s.RC: wake_all(RH[s.PH])
 //               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
-//           flush(the cohort's node);  succ = succ or leave(TAIL of the node)
-//           if succ: PUT(succ.STATUS, HEAD)
+//           flush(the cohort's node)
+//           if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
 //    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
 //
 // Deviations from the sketch that this comes from
@@ -79,7 +80,8 @@
 // members are closed and empty from `take` until the chain that began with it ends.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
-// waits for those before it in its cohort, T_L of each other node for each T_L of its own, and for
+// waits for those before it in its cohort, and T_L that did not queue for each of them and for
+// itself; for T_L of each other node for each T_L of its own; and for
 // the readers that were admitted before members closed, at one change of phase per T_W.
 //
 // Cost off node: without members as pfx.hh, 1 atomic = 1 round trip for each of the four calls,
@@ -93,6 +95,9 @@
 // process holds exclusively or awaits.
 #pragma once
 
+#include <algorithm>
+
+#include "locks/baton.hh"
 #include "locks/drain.hh"
 #include "locks/mcs_queue.hh"
 #include "locks/members.hh"
@@ -128,7 +133,7 @@ class Pfl {
     /// before the first acquire of anybody. `nodes` outlives the lock.
     Pfl(F& fabric, Slot home, Slot records, Pool& pool, const topology::Level& nodes,
         PflLimits limits = {})
-        : fabric_(fabric), queue_(fabric), readers_(fabric), drain_(fabric),
+        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), drain_(fabric),
           members_(fabric, records, nodes, limits.members), home_(home),
           records_(records + Members<F>::kMapSlots), pool_(pool), nodes_(nodes),
           my_node_(nodes.element(fabric.self())), limits_(limits) {}
@@ -171,33 +176,36 @@ class Pfl {
     }
 
     Hold acquire_exclusive(Rank target) {
-        const Word own = pool_.take();
-        if (queue_.join(cohort_tail(target), own)) {
-            const Value status = queue_.await_and_take_status(own);
-            if (status != kHead)
-                return hold(own, unpacked(status));
-        }
-        return hold(own, fetch_from_home(target, own));
+        if (fabric_.fetch_add(cohort(target, kCome), 1) == 0)
+            return hold(fetch_from_home(target), 0);
+        const auto got = baton_.take(cohort(target, kBaton), cohort(target, kWaiting), pool_,
+                                     std::min(limits_.t_l, Baton::kMostPassed));
+        if (got.message == kHead)
+            return hold(fetch_from_home(target), got.passed);
+        // Who gives it does not know to whom.
+        if (got.passed == 0)
+            fabric::handed_over(fabric_, fabric_.self());
+        return hold(unpacked(got.message), got.passed);
     }
 
     void release_exclusive(Rank target, Hold held) {
-        const Word own = pool_.node(held.opaque & kIndexMask);
-        const Turn mine = extended(target, unpacked(held.opaque >> kIndexBits));
-        Value succ = queue_.next(own);
-        if (succ != 0 && mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w) {
+        const Turn mine = extended(target, unpacked(held.opaque >> Baton::kPassedBits));
+        const Value passed = held.opaque & Baton::kMostPassed;
+        const Word come = cohort(target, kCome), baton = cohort(target, kBaton);
+        if (mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
+            fabric_.get(come) > mine.in_a_row) {
             Turn next = mine;
             ++next.in_a_row, ++next.chain;
-            queue_.tell(succ, packed(next));
-            fabric::handed_over(fabric_, fabric_.self());
-        } else {
-            give_home(target, mine);
-            if (succ == 0)
-                succ = queue_.leave(cohort_tail(target), own);
-            if (succ != 0)
-                queue_.tell(succ, kHead);
+            baton_.give(baton, packed(next), passed);
+            return;
         }
-        pool_.give(own);
+        give_home(target, mine);
+        if (fabric_.fetch_add(come, Value{0} - mine.in_a_row) != mine.in_a_row)
+            baton_.give(baton, kHead, passed);
     }
+
+    /// Exclusives of this node before those of other nodes that wait.
+    Value most_in_a_row() const { return nodes_.members(my_node_).size() > 1 ? limits_.t_l : 1; }
 
     /// For diagnosis: whether an acquire would have to wait now.
     bool is_taken(Rank target, bool exclusive) {
@@ -209,9 +217,10 @@ class Pfl {
 
   private:
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
-    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then its own queue, and
-    // what it has met at home.
-    static constexpr Slot kCohortTail = 2, kMetOthers = 3, kCounter = fabric::kWordsPerLine;
+    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
+    // uses.
+    static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
+                          kCounter = fabric::kWordsPerLine;
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
 
     // ---- what the words hold --------------------------------------------------------------------
@@ -237,13 +246,12 @@ class Pfl {
         bool queued = false;  ///< its cohort is in the home's queue
         bool members = false; ///< there are, and they are closed
     };
-    // A turn takes 54 bits: in a cohort's STATUS not 0 or HEAD, at home not PHASE, and there is
-    // room for the index of a pool node beside it.
-    static constexpr unsigned kCountBits = 20, kCohortBits = 12;
+    // A turn takes 54 bits: at home not PHASE, in the baton not HEAD, and there is room for what
+    // else is known of the baton.
+    static constexpr unsigned kCountBits = 20, kCohortBits = 12,
+                              kTurnBits = 2 * kCountBits + kCohortBits + 2;
     static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
-    static constexpr unsigned kIndexBits = 9;
-    static constexpr Value kIndexMask = (Value{1} << kIndexBits) - 1;
-    static_assert(Pool::kMaxNodes <= kIndexMask + 1);
+    using Baton = locks::Baton<F, kTurnBits>;
 
     static constexpr Value packed(Turn t) {
         Value v = t.queued * Value{2} + t.members;
@@ -257,20 +265,23 @@ class Pfl {
         return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
                 (flags & 2) != 0, (flags & 1) != 0};
     }
-    Hold hold(Word own, Turn turn) const { return {packed(turn) << kIndexBits | pool_.index(own)}; }
+    static Hold hold(Turn turn, Value passed) {
+        return {packed(turn) << Baton::kPassedBits | passed};
+    }
 
-    /// Both chain and in_a_row are at least 1 in a turn.
-    static constexpr Value kHead = 1;
-    static_assert(kHead < Value{1} << kCountBits);
+    /// What the baton says if the lock is to be fetched from home; in_a_row is at least 1 in a
+    /// turn.
+    static constexpr Value kHead = 0;
     /// PHASE says what S said without its exclusives, and whether one of their registrations has
     /// been left to the successor.
     static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
     static constexpr Value inherited(Value message) { return message >> 59 & 1; }
+    static constexpr bool tells_of_members(Value message) { return (message >> 61 & 1) != 0; }
     static constexpr Value phase_message(Value s) {
         return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(2 * kCountBits + kCohortBits + 2 < 59 && kNameBits < 59);
+    static_assert(kTurnBits < 59 && kNameBits < 59);
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -278,7 +289,7 @@ class Pfl {
         const topology::Seat seat = nodes_.seat(node, target);
         return {seat.rank, records_ + seat.record * kRecordSlots};
     }
-    Word cohort_tail(Rank target) const { return field(record(my_node_, target), kCohortTail); }
+    Word cohort(Rank target, Slot what) const { return field(record(my_node_, target), what); }
     Word counter(std::size_t node, Rank target) const {
         return field(record(node, target), kCounter);
     }
@@ -314,20 +325,20 @@ class Pfl {
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    Turn fetch_from_home(Rank target, Word own) {
+    Turn fetch_from_home(Rank target) {
         const Word node = record(my_node_, target), met_others = field(node, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != 0;
         if (queues_first && queue_.join(word(target, kTail), node))
-            return take_over(target, own, queue_.await_status(node), 0);
+            return take_over(target, queue_.await_status(node), 0);
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
         const bool alone = exclusives(s) == 0;
         if (alone == queues_first)
             fabric_.put(met_others, !alone);
         if (alone)
-            return take(target, own, phase_message(s), {.queued = queues_first});
+            return take(target, phase_message(s), {.queued = queues_first});
         if (!queues_first && queue_.join(word(target, kTail), node))
-            return take_over(target, own, queue_.await_status(node), 1);
-        return take_over(target, own, meet_owner(target, node), 1);
+            return take_over(target, queue_.await_status(node), 1);
+        return take_over(target, meet_owner(target, node), 1);
     }
 
     /// The first of the queue and the owner that is not in it find each other.
@@ -340,16 +351,20 @@ class Pfl {
     }
 
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
-    Turn take_over(Rank target, Word own, Value message, Value registered) {
+    Turn take_over(Rank target, Value message, Value registered) {
         if (is_phase(message))
-            return take(target, own, message,
+            return take(target, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
         const Turn before = unpacked(message);
         return {1, before.chain + 1, before.cohorts + registered, true, before.members};
     }
 
-    Turn take(Rank target, Word own, Value message, Turn turn, bool handed_over = false) {
-        turn.members = take_from_readers(target, own, message, handed_over);
+    Turn take(Rank target, Value message, Turn turn, bool handed_over = false) {
+        if (readers(message) != 0 || tells_of_members(message)) {
+            const Word own = pool_.take();
+            turn.members = take_from_readers(target, own, message, handed_over);
+            pool_.give(own);
+        }
         return turn;
     }
 
@@ -386,7 +401,7 @@ class Pfl {
     /// Takes the target from its readers. Returns whether there are members, all closed then.
     bool take_from_readers(Rank target, Word own, Value message, bool handed_over) {
         const Value r = readers(message);
-        bool members = (message >> 61 & 1) != 0;
+        bool members = tells_of_members(message);
         if (r != 0) {
             drain_.drain(word(target, kRo), own, r);
             // Only now: until all of them have left, one may have made its node a member (P2).
@@ -441,6 +456,7 @@ class Pfl {
 
     F& fabric_;
     McsQueue<F> queue_;
+    Baton baton_;
     PushList<F> readers_;
     Drain<F> drain_;
     Members<F> members_;

@@ -67,6 +67,12 @@ class Registered final : public WindowLock {
     void acquire_all(bool holding) override { gate_.enter_all(holding); }
     void release_all() override { gate_.leave_all(); }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
+    Value most_in_a_row() const override {
+        if constexpr (requires { lock_.most_in_a_row(); })
+            return lock_.most_in_a_row();
+        else
+            return 1;
+    }
 
   private:
     const std::unique_ptr<const Design> kept_;

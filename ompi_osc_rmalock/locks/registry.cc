@@ -27,10 +27,10 @@ struct PartsOn {
     const Design& design;
 
     Slot elements() const { return WindowSlots::elements(fabric.size(), design.slots); }
-    /// 0 stands for as many as there are ranks.
-    Value t_w() const {
+    /// 0 stands for as many as there are ranks, and `least`.
+    Value t_w(Value least = 1) const {
         const Value asked = design.thresholds.t_w;
-        return asked != 0 ? asked : static_cast<Value>(fabric.size());
+        return asked != 0 ? asked : std::max(static_cast<Value>(fabric.size()), least);
     }
 };
 
@@ -89,14 +89,15 @@ Pfx<F> build(const PartsOn<F>& parts, Is<Pfx<F>>) {
 
 Pfl<WindowFabric> build(const Parts& parts, Is<Pfl<WindowFabric>>) {
     const topology::Level& nodes = parts.design.machine.nodes;
-    // As often as a level of the tree: everybody of a node has two turns.
-    const Value most = 2 * static_cast<Value>(most_members(nodes));
+    // A hand-over to another node costs some hundred of these.
+    constexpr Value kOftenInARow = 16;
+    const Value most = std::max(kOftenInARow, 2 * static_cast<Value>(most_members(nodes)));
     return {parts.fabric,
             WindowSlots::lock,
             parts.elements(),
             parts.pool,
             nodes,
-            {.t_w = parts.t_w(),
+            {.t_w = parts.t_w(2 * kOftenInARow),
              .t_l = std::max<Value>(1, parts.design.thresholds.innermost(most)),
              .t_r = parts.design.thresholds.t_r,
              .patience = kPatience}};

@@ -28,6 +28,8 @@ class WindowLock {
     virtual void release_all() = 0;
     /// How often this process has changed for whom the gate is (locks/all_gate.hh).
     virtual std::uint64_t gate_changes() const = 0;
+    /// How many exclusives of a node may follow one another before those of other nodes that wait.
+    virtual Value most_in_a_row() const = 0;
 };
 
 /// What `auto` looks at.

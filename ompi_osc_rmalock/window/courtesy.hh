@@ -3,10 +3,10 @@
 // A lock at hand takes a tenth of a microsecond, one across a network some tens of microseconds,
 // and as long again before the same process can ask once more; and between asking and standing in
 // the queue there is another round trip. In that time the process at hand takes the free lock
-// hundreds of times. So who had to wait for such a lock, and then got it without waiting, looks,
-// before it takes it again, until somebody has had it. For a bounded time each; and when nobody
-// came for longer than a scheduler keeps a process from its core, it goes on as if there were
-// nobody else.
+// hundreds of times. So who had to wait for such a lock, and then got it without waiting, once or
+// as often as the lock lets a node have it, looks, before it takes it again, until somebody has had
+// it. For a bounded time each; and when nobody came for longer than a scheduler keeps a process
+// from its core, it goes on as if there were nobody else.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,12 @@ namespace rmalock::window {
 /// several threads at a time.
 class Courtesy {
   public:
-    /// Before an exclusive acquire of a target on this node; `taken()` looks at its lock.
+    /// Before an exclusive acquire of a target on this node; `taken()` looks at its lock. `most`:
+    /// how many in a row are not too many.
     template <class Taken>
-    [[gnu::always_inline]] void before(fabric::Rank target, const fabric::Waiter& waiter,
-                                       Taken taken) {
-        if (target == target_ && in_a_row_) [[unlikely]]
+    [[gnu::always_inline]] void before(fabric::Rank target, fabric::Value most,
+                                       const fabric::Waiter& waiter, Taken taken) {
+        if (target == target_ && in_a_row_ >= most) [[unlikely]]
             wait(waiter, taken);
     }
 
@@ -34,7 +35,7 @@ class Courtesy {
         if (waited.count() != 0) [[unlikely]]
             met(target, waited);
         else if (target == target_)
-            in_a_row_ = true;
+            ++in_a_row_;
     }
 
   private:
@@ -46,7 +47,7 @@ class Courtesy {
     /// Somebody else has had the lock.
     [[gnu::noinline]] void met(fabric::Rank target, std::chrono::nanoseconds waited) {
         target_ = target;
-        in_a_row_ = false;
+        in_a_row_ = 0;
         alone_ = {};
         // As long as one holder takes is about what it needs to come back; twice that, and a
         // little of what went before, since the scheduler adds to some and not to others.
@@ -63,14 +64,15 @@ class Courtesy {
             somebody = somebody || now;
             return gone || Clock::now() > begin + patience_;
         });
+        in_a_row_ = 0;
         if (somebody)
             alone_ = {};
         else if ((alone_ += Clock::now() - begin) > kAlone)
             target_ = -1;
     }
 
-    fabric::Rank target_ = -1; ///< others were met there
-    bool in_a_row_ = false;    ///< and the last acquire was not after one of them
+    fabric::Rank target_ = -1;   ///< others were met there
+    fabric::Value in_a_row_ = 0; ///< acquires since one of them had it, or did not come
     std::chrono::nanoseconds patience_ = kLeast, alone_{};
 };
 

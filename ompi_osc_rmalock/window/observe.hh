@@ -27,7 +27,8 @@ inline locks::Hold Window::acquire(Rank target, bool exclusive) {
     locks::Hold hold;
     const bool polite = exclusive && courteous_ && fabric_.same_node(target);
     if (polite) [[unlikely]]
-        courtesy_.before(target, fabric_.waiter(), [&] { return lock_->is_taken(target, true); });
+        courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
+                         [&] { return lock_->is_taken(target, true); });
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
             [&] { hold = lock_->acquire(target, exclusive, process_holds_any()); });
     if (polite) [[unlikely]]

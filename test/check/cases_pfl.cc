@@ -174,12 +174,14 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
 
     add(deep(pfl("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
-    add(deep(pfl("3W+1R N=2", {w2, w2, w2, r2}, pairs)));
+    add(deep(pfl("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));
+    add(deep(pfl("3W+1R N=2 once", {w1, w1, w1, r1}, pairs)));
     add(deep(pfl("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
     add(deep(pfl("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
     add(deep(pfl("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
     add(deep(pfl("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
-    add(deep(pfl("4W N=2", {w2, w2, w2, w2}, pairs)));
+    add(deep(pfl("4W N=2", {w2, w2, w2, w2}, pairs), 4));
+    add(deep(pfl("4W N=2 once", {w1, w1, w1, w1}, pairs)));
     add_mutants(cases);
 }
 

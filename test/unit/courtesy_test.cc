@@ -13,13 +13,14 @@ using namespace std::chrono_literals;
 struct Process {
     int looks_of_acquire(std::vector<bool> seen, std::chrono::nanoseconds waited) {
         int looks = 0;
-        courtesy.before(7, fabric::Waiter(), [&] {
+        courtesy.before(7, most, fabric::Waiter(), [&] {
             const auto look = static_cast<std::size_t>(looks++);
             return look < seen.size() && seen[look];
         });
         courtesy.after(7, waited);
         return looks;
     }
+    fabric::Value most = 1; ///< in a row
     Courtesy courtesy;
 };
 
@@ -37,10 +38,20 @@ TEST(Courtesy, TwiceInARowOnlyAfterSomebodyElse) {
         << "until who came has gone";
     EXPECT_EQ(process.looks_of_acquire({true}, 100us), 2);
     EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
-    process.courtesy.before(8, fabric::Waiter(), [] {
+    process.courtesy.before(8, 1, fabric::Waiter(), [] {
         ADD_FAILURE() << "another target";
         return false;
     });
+}
+
+TEST(Courtesy, AsManyInARowAsTheLockGivesANode) {
+    Process process{.most = 3, .courtesy = {}};
+    process.looks_of_acquire({}, 100us);
+    for (int turn = 0; turn < 2; ++turn) {
+        for (int n = 0; n < (turn == 0 ? 3 : 2); ++n)
+            EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
+        EXPECT_EQ(process.looks_of_acquire({true, false}, 0ns), 2);
+    }
 }
 
 TEST(Courtesy, EndsWhenNobodyComes) {
