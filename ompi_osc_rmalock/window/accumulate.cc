@@ -93,11 +93,29 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
 
 void Window::combine_misaligned(Kernel kernel, Rank target, std::byte* theirs, const Elements& mine,
                                 std::size_t bytes) {
-    const AccumulateGuard guard(accumulate_lock_, target);
+    const AccumulateGuard guard(*this, target);
     const Scratch copy = scratch(bytes);
     std::memcpy(copy.get(), theirs, bytes);
     kernel(copy.get(), mine.operand, mine.result, mine.count(bytes));
     std::memcpy(theirs, copy.get(), bytes);
+}
+
+/// Who releases the lock of an adapter's word and asks for it again at once is always the first:
+/// both go the same way, one behind the other, and who waits needs a round trip to see that it was
+/// free and one more to take it. Processes that spin on a word of their own would keep out the one
+/// that they wait for. So now and then it lets that time pass.
+void Window::let_others_accumulate(Rank target) {
+    constexpr unsigned kOften = 4, kTurns = 4;
+    if (fabric_.domain() != fabric::Domain::nic)
+        return;
+    const bool again = last_accumulated_.exchange(target, std::memory_order_relaxed) == target;
+    if (!again || accumulated_in_a_row_.fetch_add(1, std::memory_order_relaxed) % kOften != 0)
+        return;
+    fabric_.flush(target); // the release
+    for (unsigned turn = 0; turn < kTurns; ++turn) {
+        fabric_.get({target, fabric::WindowSlots::accumulate});
+        fabric_.backoff(turn);
+    }
 }
 
 Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
@@ -107,7 +125,7 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     const NativeArray native(what, array.get());
     if (place.network)
         remote_->complete(target); // what this process sent before goes before
-    const AccumulateGuard guard(accumulate_lock_, target);
+    const AccumulateGuard guard(*this, target);
     if (const Status status =
             move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
         status != RMALOCK_OK)
@@ -155,7 +173,7 @@ Status Window::compare_and_swap_locked(const char* call, Rank target, std::size_
     const auto there = plain_layout(nullptr, size);
     if (place.network)
         remote_->complete(target); // what this process sent before goes before
-    const AccumulateGuard guard(accumulate_lock_, target);
+    const AccumulateGuard guard(*this, target);
     Status status = move_and_wait(Direction::get, call, target, plain_layout(before.data(), size),
                                   there, place);
     if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)

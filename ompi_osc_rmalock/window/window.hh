@@ -123,8 +123,11 @@ class Window {
     /// Holds the target's accumulate lock for a scope.
     class AccumulateGuard {
       public:
-        AccumulateGuard(AccumulateLock& lock, Rank target)
-            : lock_(lock), target_(target), hold_(lock.acquire_exclusive(target)) {}
+        AccumulateGuard(Window& window, Rank target)
+            : lock_(window.accumulate_lock_), target_(target) {
+            window.let_others_accumulate(target);
+            hold_ = lock_.acquire_exclusive(target);
+        }
         ~AccumulateGuard() { lock_.release_exclusive(target_, hold_); }
         AccumulateGuard(const AccumulateGuard&) = delete;
         AccumulateGuard& operator=(const AccumulateGuard&) = delete;
@@ -225,6 +228,7 @@ class Window {
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 
+    void let_others_accumulate(Rank target);
     Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
                                    const void* compare, const void* desired, void* result,
                                    const Place& place);
@@ -274,6 +278,9 @@ class Window {
     /// It is plain_lock_, and all there is to a lock is to acquire it (plain.hh).
     const bool plain_;
     AccumulateLock accumulate_lock_;
+    /// The target whose accumulate lock this process took last, and how often in a row.
+    std::atomic<Rank> last_accumulated_{-1};
+    std::atomic<unsigned> accumulated_in_a_row_{0};
     Acquisitions acquisitions_;
     const bool summary_;           ///< a line at the end is wanted
     std::unique_ptr<Watch> watch_; ///< null: no watchdog
