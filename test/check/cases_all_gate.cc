@@ -69,8 +69,6 @@ void add_over_nodes(std::vector<Case>& cases) {
     large();
     on(2, "1W+1R+1A N=2", {w, all, r});
     large();
-    on(2, "2W+1A N=2", {w, w, all});
-    large();
 
     on(1, "1W+1A N=1 K=1", {w, all_locker(3)}, kAtOnce);
     on(1, "1A+1W N=1 K=1", {all_locker(3), writer(3)}, kAtOnce);
@@ -89,6 +87,8 @@ void add_over_nodes(std::vector<Case>& cases) {
     on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
     deep();
     // More than can be searched whole.
+    on(2, "2W+1A N=2", {w, w, all});
+    deep(4);
     on(2, "1W+1R+1A N=2 K=1", {w, all, r}, kAtOnce);
     deep(5);
     on(2, "1W+2A N=2 K=1", {w, all, all}, kAtOnce);
