@@ -24,6 +24,13 @@
 //   posted verbs already flushed, data already flushed) is visible to whoever observes its effect.
 //   The operand is copied at the call; no caller's variable has to outlive it.
 //
+// == Ledgers: count, scan ==
+//   count(word, v) adds v to a word of the caller's own node that no other process changes, and
+//   that it changes by nothing else. When it returns, it has taken effect; it is sequentially
+//   consistent with the fetching verbs. It is done by the CPU, whatever the domain. scan(first,
+//   stride, out) reads out.size() words of one rank, `stride` slots apart: each as get does, in no
+//   order among themselves, all for the round trip of one.
+//
 // == Completion: flush(rank), flush_all() ==
 //   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
 //   is ordered before every verb the caller issues afterwards.
@@ -57,6 +64,7 @@
 //                   atomic   add, fetch_add, swap, compare_swap, get, await; never put
 //                   mailbox  put, get, await; never a read-modify-write
 //                   cohort   any verb, but only by processes on the home's node
+//                   ledger   count, by one process; get, scan
 //                 An algorithm that keeps to one use per word is correct in both domains, and every
 //                 algorithm here does. (get never tears in either domain.)
 //
@@ -68,6 +76,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace rmalock::fabric {
 
@@ -101,7 +110,8 @@ constexpr auto differs(Value unwanted) {
 }
 
 template <class F>
-concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value)) {
+concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
+                          std::span<Value> out) {
     // Who and where.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
@@ -115,6 +125,9 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Posted.
     { f.put(w, v) } -> std::same_as<void>;
     { f.add(w, v) } -> std::same_as<void>;
+    // Ledgers.
+    { f.count(w, v) } -> std::same_as<void>;
+    { f.scan(w, s, out) } -> std::same_as<void>;
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;
@@ -123,6 +136,12 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.await_for(w, pred, n) } -> std::same_as<std::optional<Value>>;
     { f.backoff(n) } -> std::same_as<void>;
     { f.wake(r) } -> std::same_as<void>;
+};
+
+/// Whether windows of `F` are known to be on one node before they exist.
+template <Fabric F>
+inline constexpr bool is_of_one_node = requires {
+    requires F::kOneNode;
 };
 
 /// The word under a name by which `f` gets it sooner, if it has such names: for a word that is

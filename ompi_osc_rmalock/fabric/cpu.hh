@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include "fabric/bell.hh"
 #include "fabric/concept.hh"
@@ -67,6 +68,12 @@ class CpuFabric {
     void add(Word w, Value v) {
         at(w).fetch_add(v, std::memory_order_seq_cst);
         bell(w.rank).ring();
+    }
+
+    void count(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
+    void scan(Word first, Slot stride, std::span<Value> out) {
+        for (Slot i = 0; i < out.size(); ++i)
+            out[i] = get({first.rank, first.slot + i * stride});
     }
 
     // Stores are done when they retire; what is left to do is to keep later loads behind them.

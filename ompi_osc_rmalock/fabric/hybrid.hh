@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "fabric/node.hh"
 #include "fabric/remote.hh"
@@ -63,6 +64,12 @@ class HybridFabric {
     }
     [[gnu::always_inline]] void add(Word w, Value v) {
         all_near_ ? near().add(w, v) : add_any(w, v);
+    }
+
+    void count(Word w, Value v) { near().count(part(w), v); }
+    void scan(Word first, Slot stride, std::span<Value> out) {
+        same_node(first.rank) ? near().scan(part(first), stride, out)
+                              : remote_->scan(first, stride, out);
     }
 
     void flush(Rank rank) {

@@ -25,6 +25,7 @@ constexpr std::size_t bytes_of(Slot slots) {
 struct LockSlots {
     Slot nodes = 0;    ///< queue nodes, of a line each
     Slot elements = 0; ///< words for the records of the tree's elements and counters, whole lines
+    Slot ledgers = 0;  ///< what processes of a node hold (locks/ledgers.hh), of a line each
 };
 
 /// The state a window keeps for each rank, in slots.
@@ -60,9 +61,13 @@ struct WindowSlots {
     static constexpr Slot elements(Rank ranks, LockSlots lock) {
         return nodes(ranks) + line(lock.nodes);
     }
+    /// The first ledger of a node, at its first rank; a ledger is a line.
+    static constexpr Slot ledgers(Rank ranks, LockSlots lock) {
+        return elements(ranks, lock) + lock.elements;
+    }
     /// Slots a rank needs in a window of `ranks` processes.
     static constexpr Slot count(Rank ranks, LockSlots lock) {
-        return elements(ranks, lock) + lock.elements;
+        return ledgers(ranks, lock) + line(lock.ledgers);
     }
 };
 
@@ -73,6 +78,8 @@ static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
 static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (4 + 1));
 static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (4 + 1 + 128));
 static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (4 + 2 + 512 + 3));
+static_assert(bytes_of(WindowSlots::count(1024, {512, line(3), 64})) ==
+              64 * (4 + 2 + 512 + 3 + 64));
 static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (4 + 128 + 512));
 
 } // namespace rmalock::fabric

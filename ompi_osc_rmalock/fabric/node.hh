@@ -13,6 +13,8 @@ class NodeFabric : public CpuFabric {
   public:
     using CpuFabric::CpuFabric;
 
+    static constexpr bool kOneNode = true;
+
     Value get(Word w) { return counted().get(w); }
     Value get(AtHand w) { return counted().get(w); }
     Value fetch_add(Word w, Value v) { return counted().fetch_add(w, v); }
@@ -22,6 +24,8 @@ class NodeFabric : public CpuFabric {
     }
     void put(Word w, Value v) { counted().put(w, v); }
     void add(Word w, Value v) { counted().add(w, v); }
+    void count(Word w, Value v) { counted().count(w, v); }
+    void scan(Word first, Slot stride, std::span<Value> out) { counted().scan(first, stride, out); }
 
     template <Predicate P>
     Value await(Word w, P pred) {

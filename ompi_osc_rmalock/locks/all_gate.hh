@@ -24,10 +24,12 @@
 //                  v = FADD(G, A1 and a row of one more)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
 //                      mode 0: CAS mode 0 -> 1; for every node: SWAP(M, 1);
-//                              for every target: acquire and release it shared; mode 1 -> 2
+//                              for every node: look into its ledgers (ledgers.hh);
+//                              for every target in them: acquire and release it shared;
+//                              mode 1 -> 2
 //                  if K_A in a row and CAS mode 2 -> 5:  for every node: FADD(L, OPEN); mode -> 3
 //    unlock_all    ADD(L, -1) or ADD(G, -A1)                                           (posted)
-//    exclusive     acquire the target; M == 0: in
+//    exclusive     enter it in the own ledger; acquire the target; M == 0: in
 //                  else CAS(G, +X1) if the room is open: in
 //                  else give the target back, and until in:
 //                  M == 0:    as at first
@@ -37,7 +39,7 @@
 //                              for every node: await L == 0; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
 //                              for every node: SWAP(M, 0); mode -> 0
-//    release       release the target; ADD(G, -X1) if it was counted                   (posted)
+//    release       strike it out; release the target; ADD(G, -X1) if it was counted    (posted)
 //
 //    The exclusive room is open in mode 2 when n_A == 0, to R4's callers also when n_X != 0; and to
 //    these in mode 1.
@@ -47,16 +49,17 @@
 //    wait for whom the lock_all is.
 //
 // Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was
-// owned before any lock_all changed that M, and that lock_all then waits for this owner to go (R1);
+// owned before any lock_all changed that M, and that lock_all then finds it in a ledger, and waits
+// for this owner to go (R1);
 // or it is counted in n_X (R2). Every lock_all is counted in n_A, and in only at a moment when n_X
 // is 0 and M is set everywhere; or it is counted in an L that was open, and exclusives are not
 // counted before all L are closed and empty.
 //
 // Races, and what settles them
-//   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive acquires first
-//   and
-//       reads its M afterwards, lock_all changes every M first and looks at the target afterwards.
-//       These verbs are fetching, hence sequentially consistent: one of the two sees the other.
+//   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive is entered in its
+//       ledger and acquires first, and reads its M afterwards; lock_all changes every M first, and
+//       looks into the ledgers and at the target afterwards. These verbs are sequentially
+//       consistent: one of the two sees the other. Who is struck out has left its critical section.
 //   R2  lock_all looked at every target, but an exclusive came through the room meanwhile: lock_all
 //       goes on only when it finds n_X == 0 in the mode that admits it, both in one value of G.
 //   R3  n_X and L count only who is in, never who tries: foMPI's transient +1 and -1 can hide a
@@ -81,31 +84,26 @@
 //
 // Hysteresis: K_A lock_alls in a row make the gate theirs, K_X exclusives in a row make it theirs
 // again; one of the other kind takes it away. K_A is not less than the number of nodes, and K_X not
-// less than that of targets, so what a change costs was saved by those in the row.
+// less than that of ranks, so what a change costs was saved by those in the row.
 //
 // Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
-// own; in mode 2 the same, and at rank 0 one read, one CAS, and one posted atomic at release; where
-// lock_alls are inside, or open on their nodes, the lock's own twice.
-// lock_all in mode 3 one read, one CAS and one posted atomic, all on the own node; in the others
-// one atomic, and one posted to leave, at rank 0. A change of mode is an atomic for every node,
-// from 3 to 2 two; from 0 to 2 it visits all P targets, too. Windows of one node have no mode 3:
-// all is on the node. Memory: 3 words per rank, of which 1 is used per window, and 2 per node.
+// own, and, where there are several nodes, two counts in its ledger; in mode 2 the same, and at
+// rank 0 one read, one CAS, and one posted atomic at release; where lock_alls are inside, or open
+// on their nodes, the lock's own twice. lock_all in mode 3 one read, one CAS and one posted atomic,
+// all on the own node; in the others one atomic, and one posted to leave, at rank 0. A change of
+// mode is an atomic for every node, from 3 to 2 two; from 0 to 2 an atomic and a read, and a visit
+// to each target that is held. Windows of one node have no mode 3 and no ledgers: all is on the
+// node, and all P targets are visited. Memory: 3 words per rank, of which 1 is used per window, and
+// 2 per node; and the ledgers.
 #pragma once
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
-#include "locks/lock.hh"
+#include "locks/gate_nodes.hh"
 
 namespace rmalock::locks {
-
-/// The nodes of a window, by their first ranks.
-struct GateNodes {
-    static constexpr Rank kOne[] = {0};
-    Rank mine = 0;                    ///< the calling process's
-    std::span<const Rank> all = kOne; ///< outlives the gate
-};
 
 /// How many in a row the gate becomes theirs for.
 struct GateLimits {
@@ -132,7 +130,7 @@ class AllGate {
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes, GateLimits limits)
         : fabric_(fabric), lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1},
           mark_at_hand_(fabric::at_hand(fabric, mark_)), count_{nodes.mine, slot + 2},
-          nodes_(nodes.all), limits_(limits) {}
+          nodes_(nodes.all), limits_(limits), ledgers_(fabric, nodes.ledgers) {}
 
     /// `holding`: this process holds a lock of another window.
     void enter_all(bool holding = false) {
@@ -165,25 +163,26 @@ class AllGate {
             return acquire_by_room(target, holding);
         } else if constexpr (InTwoSteps<L>) {
             Value seen;
-            return lock_.begin_exclusive(target, seen) && is_for_exclusives()
-                       ? L::kAlone
-                       : finish_exclusive(target, seen, holding);
+            return begin_exclusive(target, seen) ? L::kAlone
+                                                 : finish_exclusive(target, seen, holding);
         } else {
+            ledgers_.enter(target);
             return look(target, lock_.acquire_exclusive(target), holding);
         }
     }
-    /// The same in two steps (lock.hh): the first is that of the lock, and then to ask this.
-    bool is_for_exclusives() { return !marked(); }
+    /// The same in two steps (lock.hh).
+    bool begin_exclusive(Rank target, Value& seen) {
+        ledgers_.enter(target);
+        return lock_.begin_exclusive(target, seen) && !marked();
+    }
     Hold finish_exclusive(Rank target, Value seen, bool holding) {
         return look(target, lock_.finish_exclusive(target, seen), holding);
     }
 
     void release_exclusive(Rank target, Hold hold) {
+        if constexpr (!kGatedAlways)
+            ledgers_.leave(target);
         lock_.release_exclusive(target, hold);
-        leave_room(hold);
-    }
-    /// After the target's release.
-    void leave_room(Hold hold) {
         if (hold.in_room) [[unlikely]]
             fabric_.add(gate_, Value{0} - kOneExclusive);
     }
@@ -259,8 +258,14 @@ class AllGate {
     void revoke(bool holding) {
         for (const Rank first : nodes_)
             fabric_.swap({first, mark_.slot}, 1);
-        for (Rank target = 0; target < fabric_.size(); ++target)
+        const auto visit = [&](Rank target) {
             lock_.release_shared(target, acquire_shared(lock_, target, holding));
+        };
+        const auto held = ledgers_.look();
+        for (Rank target = 0; held.all() && target < fabric_.size(); ++target)
+            visit(target);
+        for (std::size_t i = 0; !held.all() && i < held.named().size(); ++i)
+            visit(held.named()[i]);
         finish(kRevoking, kGated);
     }
 
@@ -360,6 +365,7 @@ class AllGate {
     const Word count_; ///< L of this node
     const std::span<const Rank> nodes_;
     const GateLimits limits_;
+    Ledgers<F> ledgers_;
     bool in_by_node_ = false;
     std::uint64_t changes_ = 0;
 };

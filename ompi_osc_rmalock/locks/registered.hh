@@ -14,14 +14,6 @@
 
 namespace rmalock::locks {
 
-/// The first rank of each node.
-inline std::vector<Rank> first_ranks(const topology::Level& nodes) {
-    std::vector<Rank> first;
-    for (std::size_t node = 0; node < nodes.elements(); ++node)
-        first.push_back(nodes.members(node).front());
-    return first;
-}
-
 template <fabric::Fabric F, ReaderWriterLock Lock, class Gate = AllGate<F, Lock>>
 class Registered final : public WindowLock {
     static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
@@ -32,15 +24,13 @@ class Registered final : public WindowLock {
     Registered(F& fabric, const Design& design, bool keep, Build build)
         : kept_(keep ? std::make_unique<const Design>(design) : nullptr),
           pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), design.slots.nodes),
-          lock_(build(kept_ ? *kept_ : design, pool_)),
-          first_ranks_(first_ranks(design.machine.nodes)),
+          lock_(build(kept_ ? *kept_ : design, pool_)), nodes_(design.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
-                {first_ranks_[design.machine.nodes.element(fabric.self())], first_ranks_}) {}
+                nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design))) {}
 
     // The two steps of an acquire (lock.hh), for who knows the class.
     bool begin(Rank target, bool exclusive, Value& seen) {
-        return exclusive ? lock_.begin_exclusive(target, seen) && gate_.is_for_exclusives()
-                         : lock_.begin_shared(target, seen);
+        return exclusive ? gate_.begin_exclusive(target, seen) : lock_.begin_shared(target, seen);
     }
     /// After the first step was all.
     static constexpr Hold alone(bool exclusive) { return exclusive ? Lock::kAlone : Hold{}; }
@@ -54,12 +44,7 @@ class Registered final : public WindowLock {
                          : acquire_shared(lock_, target, holding);
     }
     void release(Rank target, bool exclusive, Hold hold) override {
-        if (exclusive) {
-            lock_.release_exclusive(target, hold);
-            gate_.leave_room(hold);
-        } else {
-            lock_.release_shared(target, hold);
-        }
+        exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
     }
     bool is_taken(Rank target, bool exclusive) override {
         return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
@@ -75,10 +60,16 @@ class Registered final : public WindowLock {
     }
 
   private:
+    static std::optional<Slot> ledgers(F& fabric, const Design& design) {
+        if (design.slots.ledgers == 0)
+            return std::nullopt;
+        return fabric::WindowSlots::ledgers(fabric.size(), design.slots);
+    }
+
     const std::unique_ptr<const Design> kept_;
     Pool pool_;
     Lock lock_;
-    std::vector<Rank> first_ranks_;
+    const NodeTable nodes_;
     Gate gate_;
 };
 

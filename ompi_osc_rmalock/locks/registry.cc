@@ -153,7 +153,7 @@ class OwnRoom {
   public:
     OwnRoom(WindowFabric&, Lock& lock, Slot, const GateNodes&) : lock_(lock) {}
     Hold acquire_exclusive(Rank target, bool) { return lock_.acquire_exclusive(target); }
-    void leave_room(Hold) {}
+    void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
     void enter_all(bool) { lock_.acquire_all(); }
     void leave_all() { lock_.release_all({}); }
     std::uint64_t changes() const { return 0; }
@@ -166,6 +166,10 @@ template <class Lock>
 using Gate = std::conditional_t<std::is_same_v<Lock, FompiRw<WindowFabric>>, OwnRoom<Lock>,
                                 AllGate<WindowFabric, Lock>>;
 
+/// Whether lock_all looks for exclusive holders that its gate has not seen.
+template <class Lock>
+constexpr bool kIsLookedFor = has_shared_mode<Lock> && !std::is_same_v<Gate<Lock>, OwnRoom<Lock>>;
+
 template <class Lock, class F>
 auto builder(F& fabric) {
     return [&fabric](const Design& design, Pool& pool) {
@@ -177,13 +181,18 @@ struct Entry {
     const char* name;
     bool queues;
     bool climbs;                            ///< the tree
+    bool ledgers;                           ///< where there are several nodes
     Slot (*elements)(const Design& design); ///< null: none
     std::unique_ptr<WindowLock> (*make)(const Design& design, WindowFabric& fabric);
 };
 
 template <class Lock>
 constexpr Entry entry() {
-    Entry made{Lock::kName, kQueues<Lock>, kClimbs<Lock>, nullptr,
+    Entry made{Lock::kName,
+               kQueues<Lock>,
+               kClimbs<Lock>,
+               kIsLookedFor<Lock>,
+               nullptr,
                [](const Design& design, WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
                    constexpr bool kKeep = kClimbs<Lock> || kKnowsNodes<Lock>;
                    return std::make_unique<Registered<WindowFabric, Lock, Gate<Lock>>>(
@@ -246,7 +255,10 @@ bool knows_nodes(std::string_view wanted) {
 fabric::LockSlots slots_of(const Design& design, Rank ranks) {
     const Entry& lock = find(design.choice.name);
     return {lock.queues ? WindowSlots::node_count(ranks) : 0,
-            lock.elements != nullptr ? lock.elements(design) : 0};
+            lock.elements != nullptr ? lock.elements(design) : 0,
+            lock.ledgers && design.machine.nodes.elements() > 1
+                ? NodeTable::ledgers(design.machine.nodes)
+                : 0};
 }
 
 std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric) {

@@ -238,6 +238,19 @@ void Remote::add(Word word, Value operand) {
     });
 }
 
+/// What lies between the words comes along.
+void Remote::scan(Word first, fabric::Slot stride, std::span<Value> out) {
+    count_verb();
+    std::vector<Value> all((out.size() - 1) * stride + 1);
+    or_end_the_job([&] {
+        Reachable& target = reachable(first.rank);
+        read(first.rank, address(target, first.slot), target.state, all.data(),
+             all.size() * sizeof(Value));
+    });
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = all[i * stride];
+}
+
 void Remote::flush(Rank rank) {
     or_end_the_job([&] { count_round_trip(worker().flush(waiter_, peer(rank))); });
 }

@@ -54,6 +54,7 @@ class Remote final : public fabric::RemoteWords {
                                fabric::Value desired) override;
     void put(fabric::Word word, fabric::Value value) override;
     void add(fabric::Word word, fabric::Value operand) override;
+    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) override;
     void flush(Rank rank) override;
     void flush_all() override;
 

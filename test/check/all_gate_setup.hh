@@ -20,23 +20,29 @@ struct GatedWords {
     static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
     static constexpr Slot kRecords = kPool + locks::Pool::slots(kNodes);
 
-    static Slot slots(const topology::Level& nodes) {
+    static Slot ledgers(const topology::Level& nodes) {
         if constexpr (kOverNodes)
             return kRecords + Lock::node_slots(nodes);
         return kQueues ? kRecords : kHome + Lock::kHomeSlots;
+    }
+    static Slot slots(const topology::Level& nodes) {
+        return ledgers(nodes) + fabric::line(locks::NodeTable::ledgers(nodes));
     }
 };
 
 /// Two nodes, and the gate's thresholds.
 struct GatedSetup {
-    std::array<Rank, 2> first; ///< ranks of the nodes
     topology::Level nodes;
+    locks::NodeTable table;
     locks::GateLimits limits;
+    bool ledgers = true; ///< else lock_all visits every target
 
     GatedSetup(Rank ranks, Rank on_first_node, locks::GateLimits gate_limits)
-        : first{0, on_first_node}, nodes(split(ranks, on_first_node)), limits(gate_limits) {}
+        : nodes(split(ranks, on_first_node)), table(nodes), limits(gate_limits) {}
 
-    locks::GateNodes seen_by(Rank self) const { return {first[nodes.element(self)], first}; }
+    locks::GateNodes seen_by(Rank self, Slot first_ledger) const {
+        return table.seen_by(self, nodes, ledgers ? std::optional(first_ledger) : std::nullopt);
+    }
 
   private:
     static topology::Level split(Rank ranks, Rank at) {
@@ -56,7 +62,8 @@ class GatedWindow {
   public:
     GatedWindow(CheckerFabric& real, const GatedSetup& setup)
         : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make(setup)),
-          gate_(fabric_, lock_, Words::kGate, setup.seen_by(real.self()), setup.limits),
+          gate_(fabric_, lock_, Words::kGate,
+                setup.seen_by(real.self(), Words::ledgers(setup.nodes)), setup.limits),
           lock(*this) {}
 
     class Calls {
@@ -115,9 +122,11 @@ class GatedWindow {
 
 /// The first `on_first_node` ranks are a node, the others are another one.
 template <template <class> class Algorithm, class Fault = Sound, bool kRule = true>
-Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1) {
+Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1,
+                    bool ledgers = true) {
     Cast cast{std::move(scripts), on_first_node};
-    const GatedSetup setup(cast.ranks(), on_first_node, limits);
+    GatedSetup setup(cast.ranks(), on_first_node, limits);
+    setup.ledgers = ledgers;
     cast.slots = GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
     return make_program<GatedWindow<Algorithm, Fault, kRule>>(cast, setup);
 }

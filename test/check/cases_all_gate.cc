@@ -113,6 +113,13 @@ void add_mutants(std::vector<Case>& cases) {
                                       Failure::exclusion));
     cases.push_back(gate<Sound, true, Unvisited<locks::DirectPassive>::Of>(
         "all_gate/no_visit", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(
+        gate<NoEntry>("all_gate/no_entry", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(
+        gate<OneLedger>("all_gate/one_ledger", "1A+1W", {all_locker(3), w}, Failure::exclusion));
+    cases.push_back(gate<NamesOne>("all_gate/names_one", "1W of 2+1A",
+                                   {nested({exclusive(0), exclusive(1)}), all_locker(2)},
+                                   Failure::exclusion));
     const auto changing_mutant =
         [&]<class Fault>(Fault, const char* name, const char* configuration,
                          std::vector<Script> scripts, Failure expected = Failure::exclusion) {
@@ -159,6 +166,19 @@ void add_all_gate(std::vector<Case>& cases) {
         gate("all_gate", "2W+2A once", {writer(1), writer(1), all_locker(1), all_locker(1)}));
     cases.back().size = Size::deep;
     cases.push_back(gate("all_gate", "hold-and-wait", wait_at_gate(2)));
+
+    cases.push_back(
+        gate("all_gate", "1W of 2+1A", {nested({exclusive(0), exclusive(1)}), all_locker(2)}));
+
+    // On one node nobody keeps ledgers.
+    const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(gate("all_gate", configuration, scripts));
+        cases.back().program = behind_gate<locks::DirectPassive>(scripts, kOnce, 1, false);
+    };
+    unkept("1W+1A, no ledgers", {w, all_locker(3)});
+    unkept("1W+1R+1A, no ledgers", {w, r, all});
+    unkept("2W 2 targets+1A, no ledgers", {w, w1, all});
+    unkept("1W+2A once, no ledgers", {writer(1), all_locker(1), all_locker(1)});
 
     // The gate changes hands with whoever comes.
     const auto changing = [&](const char* configuration, std::vector<Script> scripts,

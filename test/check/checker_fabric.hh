@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <source_location>
+#include <span>
 
 #include "fabric/concept.hh"
 #include "world.hh"
@@ -32,6 +33,13 @@ class CheckerFabric {
 
     void put(Word w, Value v, At at = At::current()) { post(Verb::put, w, v, at); }
     void add(Word w, Value v, At at = At::current()) { post(Verb::add, w, v, at); }
+
+    void count(Word w, Value v, At at = At::current()) { perform(Verb::count, w, v, 0, at); }
+    /// Others may act between any two of the reads.
+    void scan(Word first, Slot stride, std::span<Value> out, At at = At::current()) {
+        for (Slot i = 0; i < out.size(); ++i)
+            out[i] = get({first.rank, first.slot + i * stride}, at);
+    }
 
     void flush(Rank home, At at = At::current()) { flush(home, false, at); }
     void flush_all(At at = At::current()) { flush(self_, true, at); }

@@ -35,12 +35,14 @@ enum class Verb : std::uint8_t {
     flush,
     await,
     await_for,
+    count,
     leave, // not a verb of the fabric: the end of a critical section whose release only posts
 };
 
 constexpr const char* name_of(Verb verb) {
-    constexpr const char* names[] = {"get", "fetch_add", "swap",  "compare_swap", "put",
-                                     "add", "flush",     "await", "await_for",    "leave"};
+    constexpr const char* names[] = {"get",       "fetch_add", "swap",  "compare_swap",
+                                     "put",       "add",       "flush", "await",
+                                     "await_for", "count",     "leave"};
     return names[static_cast<unsigned>(verb)];
 }
 
@@ -146,30 +148,43 @@ class Memory {
     Fingerprint sum_ = 0;
 };
 
-/// Checks that every word is used in one of the three ways that fabric/concept.hh allows under
-/// Domain::nic: atomic, mailbox, or cohort. Uses add up over all executions a search looks at.
+/// Checks that every word is used in one of the ways that fabric/concept.hh allows under
+/// Domain::nic: atomic, mailbox, cohort, or ledger. Uses add up over all executions a search looks
+/// at.
 class WordUses {
   public:
     WordUses(Rank ranks, Slot slots)
         : slots_(slots), uses_(static_cast<std::size_t>(ranks) * slots, 0) {}
 
     /// Notes one use; false if the word has now been used in a way no class allows.
-    bool note(Word w, Verb verb, bool same_node) {
-        std::uint8_t& use = uses_[static_cast<std::size_t>(w.rank) * slots_ + w.slot];
+    bool note(Rank user, Word w, Verb verb, bool same_node) {
+        std::uint16_t& use = uses_[static_cast<std::size_t>(w.rank) * slots_ + w.slot];
+        if (verb == Verb::count)
+            return same_node && note_count(use, static_cast<std::uint16_t>(user + 1));
         if (verb == Verb::put)
             use |= kPut;
         if (is_read_modify_write(verb))
             use |= kReadModifyWrite;
         if (!same_node)
             use |= kOffNode;
-        return use != (kPut | kReadModifyWrite | kOffNode);
+        const bool changed = (use & (kPut | kReadModifyWrite)) != 0;
+        return use / kCounter == 0 ? use != (kPut | kReadModifyWrite | kOffNode) : !changed;
     }
 
   private:
-    static constexpr std::uint8_t kPut = 1, kReadModifyWrite = 2, kOffNode = 4;
+    static constexpr std::uint16_t kPut = 1, kReadModifyWrite = 2, kOffNode = 4, kCounter = 8;
+
+    /// `counter`, not 0, is the one who counts.
+    static bool note_count(std::uint16_t& use, std::uint16_t counter) {
+        if ((use & (kPut | kReadModifyWrite)) != 0 ||
+            (use / kCounter != 0 && use / kCounter != counter))
+            return false;
+        use = static_cast<std::uint16_t>(use % kCounter + counter * kCounter);
+        return true;
+    }
 
     Slot slots_;
-    std::vector<std::uint8_t> uses_;
+    std::vector<std::uint16_t> uses_;
 };
 
 } // namespace rmalock::check

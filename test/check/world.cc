@@ -131,7 +131,7 @@ void World::step(Rank rank, bool give_up) {
         p.wait.resource >= 0)
         p.wait.announced = true;
     p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
-    if (p.after_first_verb == 0)
+    if (p.after_first_verb == 0 && p.request.verb != Verb::count) // that gives nothing
         p.after_first_verb = p.history;
     if (story_ != nullptr)
         tell(rank, p.request, p.result, give_up);
@@ -154,6 +154,9 @@ Value World::take_effect(Rank rank, const Request& request) {
     case Verb::put:
     case Verb::add: // on one's own rank
         memory_.apply(request.verb, request.word, request.operand);
+        return 0;
+    case Verb::count:
+        memory_.apply(Verb::add, request.word, request.operand);
         return 0;
     case Verb::leave:
         return 0;
@@ -232,10 +235,11 @@ void World::flush(Rank rank, const Request& request) {
 }
 
 void World::note_use(Rank rank, Verb verb, Word word) {
-    if (!program_.word_classes || uses_.note(word, verb, program_.same_node(rank, word.rank)))
+    if (!program_.word_classes || uses_.note(rank, word, verb, program_.same_node(rank, word.rank)))
         return;
     fail(Failure::word_class,
-         fmt::format("word {} is put and read-modify-written, and not by its own node alone: {} {}",
+         fmt::format("word {} is put and read-modify-written, and not by its own node alone, or is "
+                     "another one's ledger: {} {}",
                      name_of(word), rank, check::name_of(verb)));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "fabric/concept.hh"
 
@@ -11,6 +12,7 @@ struct VerbCounts {
     unsigned gets = 0;
     unsigned atomics = 0; ///< fetching read-modify-writes: one round trip each off node
     unsigned posted = 0;  ///< puts and adds: no round trip
+    unsigned counts = 0;  ///< in a ledger of one's own
     unsigned flushes = 0;
     unsigned polls_elsewhere = 0; ///< waits on a word whose home is another rank
     friend bool operator==(const VerbCounts&, const VerbCounts&) = default;
@@ -55,6 +57,12 @@ class Counting {
     }
     void add(fabric::Word w, fabric::Value v) {
         count(w.rank, &VerbCounts::posted), inner_.add(w, v);
+    }
+    void count(fabric::Word w, fabric::Value v) {
+        count(w.rank, &VerbCounts::counts), inner_.count(w, v);
+    }
+    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) {
+        count(first.rank, &VerbCounts::gets), inner_.scan(first, stride, out);
     }
     void flush(fabric::Rank r) { count(r, &VerbCounts::flushes), inner_.flush(r); }
     void flush_all() { ++counts_.flushes, inner_.flush_all(); }

@@ -1,11 +1,12 @@
 // A fabric whose posted verbs really are late: they wait in a bag, take effect one by one in random
-// order while the process goes on, and all of them at a flush. On one machine stores become visible at
-// once, and an algorithm that forgot a flush would never be caught.
+// order while the process goes on, and all of them at a flush. On one machine stores become visible
+// at once, and an algorithm that forgot a flush would never be caught.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,10 @@ class Delayed {
     }
     void put(fabric::Word w, fabric::Value v) { post({w, v, false}); }
     void add(fabric::Word w, fabric::Value v) { post({w, v, true}); }
+    void count(fabric::Word w, fabric::Value v) { inner_.count(w, v); }
+    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) {
+        land_some(), inner_.scan(first, stride, out);
+    }
     void flush(fabric::Rank) { flush_all(); }
     void flush_all() {
         land_all();

@@ -310,6 +310,65 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
     EXPECT_EQ(far_gate.changes(), 3U);
 }
 
+/// The same over two nodes that keep ledgers.
+class CostOfLedgers : public Cost {
+  protected:
+    static constexpr fabric::LockSlots kKept{
+        .nodes = 4, .elements = fabric::line(16), .ledgers = 2};
+    static constexpr fabric::Slot kFirstLedger = WindowSlots::ledgers(4, kKept);
+    World kept_world{4, WindowSlots::count(4, kKept)};
+    const topology::Level nodes = topology::Level::blocks(4, 2);
+    const locks::NodeTable table{nodes};
+
+    /// A process's fabric, lock and gate.
+    struct Process {
+        Process(CostOfLedgers& test, fabric::Rank self)
+            : fabric(test.kept_world.fabric(self)), lock(fabric, WindowSlots::lock),
+              gate(fabric, lock, WindowSlots::gate,
+                   test.table.seen_by(self, test.nodes, kFirstLedger)) {}
+        CountingFabric fabric;
+        Lock lock;
+        Gate gate;
+    };
+    Process here{*this, 0}, beside{*this, 1}, far{*this, 3};
+};
+
+TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
+    beside.gate.release_exclusive(2, beside.gate.acquire_exclusive(2, false));
+    here.gate.enter_all();
+    // Join, announce, mark each node, settle; a look at its own counter, and at each node.
+    EXPECT_EQ(here.fabric.take(), (VerbCounts{.gets = 1 + 2, .atomics = 1 + 1 + 2 + 1}));
+    EXPECT_EQ(here.fabric.take_off_node(), (VerbCounts{.gets = 1, .atomics = 1}));
+}
+
+TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
+    locks::Ledgers<CountingFabric> ledgers(here.fabric,
+                                           table.seen_by(0, nodes, kFirstLedger).ledgers);
+    locks::Ledgers<CountingFabric> others(far.fabric,
+                                          table.seen_by(3, nodes, kFirstLedger).ledgers);
+    const auto named = [&] {
+        const auto held = ledgers.look();
+        return std::vector(held.named().begin(), held.named().end());
+    };
+    EXPECT_TRUE(named().empty());
+    ledgers.enter(2), others.enter(2);
+    EXPECT_EQ(named(), std::vector<fabric::Rank>{2});
+    others.enter(1); // which of them is not known
+    EXPECT_TRUE(ledgers.look().all());
+    others.leave(2);
+    EXPECT_FALSE(ledgers.look().all());
+    EXPECT_EQ(named(), (std::vector<fabric::Rank>{2, 1}));
+}
+
+TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
+    const locks::Hold hold = far.gate.acquire_exclusive(0, false);
+    EXPECT_EQ(far.fabric.take(), (VerbCounts{.gets = 1, .atomics = 1, .counts = 1}));
+    EXPECT_EQ(far.fabric.take_off_node(), kOneAtomic);
+    far.gate.release_exclusive(0, hold);
+    EXPECT_EQ(far.fabric.take(), (VerbCounts{.posted = 1, .counts = 1}));
+    EXPECT_EQ(far.fabric.take_off_node(), kOnePosted);
+}
+
 TEST_F(CostOfTheGate, WindowsOfOneNodeNeverBecomeLockAlls) {
     for (int i = 0; i < 300; ++i) {
         gate.enter_all();

@@ -27,26 +27,22 @@ topology::Machine nodes_of_two(Rank ranks) {
                            std::vector<topology::Place>(static_cast<std::size_t>(ranks)));
 }
 
+constexpr Slot kMost = fabric::line(64); ///< for elements and counters
+
 /// What a queueing lock is made of, with thresholds so small that everything changes often.
 struct Parts {
     explicit Parts(F& f)
         : fabric(f),
           pool(f.self(), WindowSlots::nodes(f.size()), WindowSlots::node_count(f.size())),
           elements(WindowSlots::elements(f.size(), {.nodes = WindowSlots::node_count(f.size())})),
-          machine(nodes_of_two(f.size())), counters(topology::counters(machine, 0)) {
+          ledgers(elements + kMost), machine(nodes_of_two(f.size())),
+          counters(topology::counters(machine, 0)) {
         limits.tree.t_l.fill(2);
         limits.tree.t_w = 3;
     }
-    std::size_t node() const { return machine.nodes.element(fabric.self()); }
-    std::vector<Rank> first_ranks() const {
-        std::vector<Rank> first;
-        for (std::size_t n = 0; n < machine.nodes.elements(); ++n)
-            first.push_back(machine.nodes.members(n).front());
-        return first;
-    }
     F& fabric;
     locks::Pool pool;
-    Slot elements;
+    Slot elements, ledgers;
     topology::Machine machine;
     topology::Level counters;
     locks::RmaRwLimits limits;
@@ -84,8 +80,9 @@ Lock build(Parts& p) {
 template <class Lock>
 struct Gated {
     explicit Gated(F& fabric)
-        : parts(fabric), lock(build<Lock>(parts)), first_ranks(parts.first_ranks()),
-          gate(fabric, lock, WindowSlots::gate, {first_ranks[parts.node()], first_ranks},
+        : parts(fabric), lock(build<Lock>(parts)), nodes(parts.machine.nodes),
+          gate(fabric, lock, WindowSlots::gate,
+               nodes.seen_by(fabric.self(), parts.machine.nodes, parts.ledgers),
                {.alls = 2, .exclusives = 2}) {}
     locks::Hold acquire(Rank target, bool exclusive, bool holding) {
         return exclusive ? gate.acquire_exclusive(target, holding)
@@ -98,7 +95,7 @@ struct Gated {
     void release_all() { gate.leave_all(); }
     Parts parts;
     Lock lock;
-    std::vector<Rank> first_ranks;
+    locks::NodeTable nodes;
     locks::AllGate<F, Lock> gate;
 };
 
@@ -111,10 +108,9 @@ struct OwnAll : Adapter<locks::FompiRw<F>> {
 
 /// Sizes that finish in seconds under ThreadSanitizer on two cores.
 StressOptions options(Rank ranks, unsigned writer_percent, unsigned held) {
-    const Slot most = fabric::line(64); // for elements and counters
     return {.ranks = ranks,
             .slots = WindowSlots::count(
-                ranks, {.nodes = WindowSlots::node_count(ranks), .elements = most}),
+                ranks, {.nodes = WindowSlots::node_count(ranks), .elements = kMost, .ledgers = 2}),
             .rounds = 1500,
             .writer_percent = writer_percent,
             .held_at_once = held};

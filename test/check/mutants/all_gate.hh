@@ -67,6 +67,27 @@ struct Unvisited {
     };
 };
 
+// Slots from here on are ledgers, in front of a lock that does not queue.
+inline constexpr Slot kLedgers = 4;
+
+/// An exclusive does not enter in its ledger what it is about to acquire.
+struct NoEntry : Sound {
+    bool skips_count(Word w, Value) { return w.slot >= kLedgers; }
+};
+
+/// A lock_all looks into the ledgers of its own node (that of rank 0), and forgets the others.
+struct OneLedger : Sound {
+    Value seen(Word w, Value v) { return w.slot >= kLedgers && w.rank != 0 ? 0 : v; }
+};
+
+/// It takes a ledger of several locks for one of target 1.
+struct NamesOne : Sound {
+    Value seen(Word w, Value v) {
+        constexpr Value kOne = Value{1} << 40;
+        return w.slot >= kLedgers && v >= 2 * kOne ? kOne + 2 : v;
+    }
+};
+
 /// An exclusive that closes the counters of lock_alls does not wait for those inside.
 struct NoWaitForCounted : Sound {
     bool skips_await(Word w) { return w.slot == kL; }

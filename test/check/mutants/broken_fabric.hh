@@ -4,6 +4,8 @@
 // A Fault derives from Sound and hides what it wants to get wrong.
 #pragma once
 
+#include <span>
+
 #include "../checker_fabric.hh"
 
 namespace rmalock::check {
@@ -13,6 +15,7 @@ struct Sound {
     bool skips_flush(Rank) { return false; }
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
+    bool skips_count(Word, Value) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
     bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
     bool compares(Word) { return true; }     ///< else a compare_swap swaps, and says it did
@@ -64,6 +67,15 @@ class BrokenFabric {
     void add(Word w, Value v, At at = At::current()) {
         real_.add(w, v, at);
         did(Verb::add, w, 0);
+    }
+    void count(Word w, Value v, At at = At::current()) {
+        if (!fault_.skips_count(w, v))
+            real_.count(w, v, at);
+        did(Verb::count, w, 0);
+    }
+    void scan(Word first, Slot stride, std::span<Value> out, At at = At::current()) {
+        for (Slot i = 0; i < out.size(); ++i)
+            out[i] = get({first.rank, first.slot + i * stride}, at);
     }
     void flush(Rank home, At at = At::current()) {
         if (!fault_.skips_flush(home))

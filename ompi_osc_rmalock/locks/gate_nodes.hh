@@ -1,0 +1,61 @@
+// The nodes of a window as its gate wants to know them.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "locks/ledgers.hh"
+#include "topology/tree.hh"
+
+namespace rmalock::locks {
+
+/// By their first ranks.
+struct GateNodes {
+    static constexpr Rank kOne[] = {0};
+    Rank mine = 0;                    ///< the calling process's
+    std::span<const Rank> all = kOne; ///< outlives the gate
+    LedgerPlaces ledgers = {};
+};
+
+/// What GateNodes refers to.
+class NodeTable {
+  public:
+    explicit NodeTable(const topology::Level& nodes) {
+        for (std::size_t node = 0; node < nodes.elements(); ++node) {
+            firsts_.push_back(nodes.members(node).front());
+            sizes_.push_back(static_cast<Slot>(nodes.members(node).size()));
+        }
+    }
+
+    /// Lines of ledgers that each rank has room for.
+    static Slot ledgers(const topology::Level& nodes) {
+        std::size_t most = 0;
+        for (std::size_t node = 0; node < nodes.elements(); ++node)
+            most = std::max(most, nodes.members(node).size());
+        return static_cast<Slot>(most);
+    }
+
+    /// `ledgers`: the slot of the first of them, if there are any. `nodes` as they were.
+    GateNodes seen_by(Rank self, const topology::Level& nodes, std::optional<Slot> ledgers) const {
+        const std::size_t node = nodes.element(self);
+        GateNodes seen{.mine = firsts_[node], .all = firsts_};
+        if (ledgers) {
+            const std::vector<Rank>& members = nodes.members(node);
+            const auto place = std::lower_bound(members.begin(), members.end(), self);
+            const auto line = static_cast<Slot>(place - members.begin());
+            seen.ledgers = {.first = *ledgers,
+                            .mine = {firsts_[node], *ledgers + fabric::line(line)},
+                            .nodes = firsts_,
+                            .sizes = sizes_};
+        }
+        return seen;
+    }
+
+  private:
+    std::vector<Rank> firsts_;
+    std::vector<Slot> sizes_;
+};
+
+} // namespace rmalock::locks

@@ -1,0 +1,107 @@
+// Which targets the processes of a window hold exclusively, for one who has to wait for all of
+// them, at the price of a look at each node.
+//
+// A ledger for each process, at the first rank of its node, that only this process counts in:
+//
+//    [ how many:24 | sum of (target + 1):40 ]   of the locks it holds, or is about to acquire
+//
+// One alone is named by the sum. Of several it is not said which: whoever looks then takes every
+// target for held, which is never wrong, and rare; so does who finds more than kMostNamed.
+//
+// Cost: a CPU's atomic to enter, one to leave, both on a line that nobody else writes; to look, a
+// round trip for each kAtOnce processes of a node. Memory: a line at each rank for each process of
+// the largest node.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "fabric/layout.hh"
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+/// Where the ledgers of a window are. The spans outlive who gets it.
+struct LedgerPlaces {
+    Slot first = 0;                   ///< of each node's first rank
+    Word mine{0, 0};                  ///< the calling process's
+    std::span<const Rank> nodes = {}; ///< their first ranks; none: nothing is kept
+    std::span<const Slot> sizes = {}; ///< how many processes each has
+};
+
+template <fabric::Fabric F>
+class Ledgers {
+  public:
+    static constexpr Slot kAtOnce = 64;
+    static constexpr std::size_t kMostNamed = 32;
+
+    Ledgers(F& fabric, const LedgerPlaces& places) : fabric_(fabric), places_(places) {}
+
+    bool kept() const { return !fabric::is_of_one_node<F> && !places_.nodes.empty(); }
+
+    /// Before the first verb of an acquire, and before that of a release: critical sections lie in
+    /// between.
+    void enter(Rank target) {
+        if (kept())
+            fabric_.count(places_.mine, entry(target));
+    }
+    void leave(Rank target) {
+        if (kept())
+            fabric_.count(places_.mine, Value{0} - entry(target));
+    }
+
+    /// Targets, each once.
+    class Targets {
+      public:
+        bool all() const { return all_; } ///< every target; none is named
+        std::span<const Rank> named() const { return std::span(named_).first(count_); }
+
+      private:
+        friend class Ledgers;
+        void add(Rank target) {
+            if (std::ranges::find(named(), target) != named().end())
+                return;
+            if (count_ == kMostNamed)
+                all_ = true;
+            else
+                named_[count_++] = target;
+        }
+        bool all_ = false;
+        std::size_t count_ = 0;
+        std::array<Rank, kMostNamed> named_;
+    };
+
+    /// What is held; other targets may be among them. Takes no memory: a model of a process that is
+    /// set back to an earlier moment could not give it back twice.
+    Targets look() {
+        Targets found;
+        found.all_ = !kept();
+        for (std::size_t node = 0; node < places_.nodes.size(); ++node)
+            for (Slot read = 0; read < places_.sizes[node] && !found.all_; read += kAtOnce)
+                look(places_.nodes[node], read, places_.sizes[node] - read, found);
+        return found;
+    }
+
+  private:
+    static constexpr Value kOne = Value{1} << 40;
+    static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
+
+    void look(Rank node, Slot from, Slot left, Targets& found) {
+        std::array<Value, kAtOnce> memory;
+        const std::span ledgers = std::span(memory).first(std::min(left, kAtOnce));
+        fabric_.scan({node, places_.first + fabric::line(from)}, fabric::kWordsPerLine, ledgers);
+        for (const Value ledger : ledgers) {
+            if (ledger >= 2 * kOne)
+                found.all_ = true;
+            else if (ledger != 0)
+                found.add(static_cast<Rank>(ledger - kOne) - 1);
+        }
+    }
+
+    F& fabric_;
+    const LedgerPlaces places_;
+};
+
+} // namespace rmalock::locks
