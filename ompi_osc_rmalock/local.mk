@@ -28,6 +28,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
 	ompi_osc_rmalock/locks/gate.hh \
 	ompi_osc_rmalock/locks/gate_nodes.hh \
+	ompi_osc_rmalock/locks/gate_word.hh \
 	ompi_osc_rmalock/locks/ledgers.hh \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/mcs_queue.hh \

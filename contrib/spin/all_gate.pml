@@ -7,6 +7,11 @@
  * holds (R4). Every step touches one shared word; what others cannot see happens with the step before it. A
  * process that cannot go on in the end is an invalid end state.
  *
+ * While exclusives wait lock_alls step back until all of those are in; then they stay. With one writer it is
+ * asserted that while it waits 2 * ALLS lock_alls get in at most by G (those by L it ends itself).
+ * -DOTHER_WINDOW, beside one writer: a lock_all that holds a lock of another window, for which a process inside
+ * the room waits; it must not step back.
+ *
  * -DNEVER=M: asserts that nobody changes the mode to M; for each of the six somebody does.
  * -DNO_LOOK: an exclusive that has its target does not look whether a lock_all has come (R1).
  * -DNO_SECOND_LOOK: the same of one that has given its target back once, and has it again.
@@ -18,6 +23,7 @@
  * -DONE_CLOSED: an exclusive closes the counter of its own node and forgets the others.
  * -DNO_WAIT_FOR_COUNTED: it closes them and does not wait for the lock_alls inside.
  * -DUNMARKS_LATE: an exclusive takes the marks away after it has left, when a lock_all may be inside (R5).
+ * -DNO_STEP_BACK: lock_alls do not step back.
  * -DNO_RULE: who holds a lock waits at the gate like all others (R4). */
 #ifndef NODES
 #define NODES 2
@@ -61,7 +67,7 @@
 #define SECOND_LOOK true
 #endif
 
-/* G: [ row of lock_alls | row of exclusives:5 | n_A:3 | n_X:3 | mode:3 ] */
+/* G: [ row of lock_alls | row of exclusives:5 | turn:2 | n_W:3 | n_A:3 | n_X:3 | mode:3 ] */
 #define UNGATED 0
 #define REVOKING 1
 #define GATED 2
@@ -70,19 +76,26 @@
 #define OPENING 5
 #define X1 8
 #define A1 64
-#define STREAK1 512
-#define ROW1 16384
+#define W1 512
+#define TURN1 4096
+#define STREAK1 16384
+#define ROW1 524288
 #define MODE(v) ((v) & 7)
 #define N_X(v) (((v) >> 3) & 7)
 #define N_A(v) (((v) >> 6) & 7)
-#define COUNTS(v) ((v) & 504)
-#define STREAK(v) (((v) >> 9) & 31)
-#define ROW(v) ((v) >> 14)
+#define N_W(v) (((v) >> 9) & 7)
+#define TURN(v) (((v) >> 12) & 3)
+#define COUNTS(v) ((v) & 16376)
+#define STREAK(v) (((v) >> 14) & 31)
+#define ROW(v) ((v) >> 19)
 #define ADMITS_ALLS(v) (MODE(v) >= GATED && N_X(v) == 0)
 #define ADMITS_EXCLUSIVE(v, holding) \
     ((MODE(v) == GATED && (N_A(v) == 0 || (RULE(holding) && N_X(v) != 0))) || \
      (MODE(v) == REVOKING && RULE(holding)))
-#define WITH_EXCLUSIVE(v) (((v) & 511) + X1 + STREAK1 * ((ROW(v) != 0 -> 0 : STREAK(v)) + 1))
+#define WITH_EXCLUSIVE(v) (((v) & 16383) + X1 + STREAK1 * ((ROW(v) != 0 -> 0 : STREAK(v)) + 1))
+/* one less waits; with the last one the turn ends */
+#define WITHOUT_WAITING(v) \
+    ((v) - W1 + (N_W(v) != 1 -> 0 : (TURN(v) == 3 -> -3 * TURN1 : TURN1)))
 #define OPEN 128 /* of L */
 
 int g = 0;
@@ -92,6 +105,15 @@ bool owned[ALL_TARGETS];
 byte sharers[ALL_TARGETS];
 
 byte alls_inside = 0, exclusives_inside = 0; /* ghosts */
+#if WRITERS == 1 && !defined(HOLD_AND_WAIT) && !defined(OTHER_WINDOW)
+bool one_waits = false;
+byte passed = 0;
+#define WAITS(now) one_waits = now; passed = 0
+#define PASSES(by_node) if :: one_waits && !by_node -> passed++; assert(passed <= 2 * ALLS) :: else fi
+#else
+#define WAITS(now) skip
+#define PASSES(by_node) skip
+#endif
 
 inline reach(to) {
 #ifdef NEVER
@@ -178,12 +200,25 @@ inline enter_by_node() {
     od
 }
 
-inline enter_by_gate() {
+inline arrive() {
     atomic {
         g = g + A1 + ROW1;
         seen = g;
         in_a_row = (ROW(seen) >= K_A)
-    };
+    }
+}
+
+inline enter_by_gate(holding) {
+    arrive();
+#ifndef NO_STEP_BACK
+    if
+    :: N_W(seen) != 0 && MODE(seen) != UNGATED && !RULE(holding) ->
+        g = g - A1;
+        (TURN(g) != TURN(seen) || N_W(g) == 0 || MODE(g) == UNGATED);
+        arrive()
+    :: else
+    fi;
+#endif
     do
 #ifdef NO_COUNT
     :: MODE(seen) >= GATED -> break
@@ -204,15 +239,11 @@ inline enter_by_gate() {
     od
 }
 
-proctype lock_all(byte node) {
-    byte round, n;
-    int seen;
-    bool by_node, in_a_row, changed;
-    for (round : 1 .. ROUNDS) {
+inline enter_all(holding) {
         enter_by_node();
         if
         :: !by_node ->
-            enter_by_gate();
+            enter_by_gate(holding);
 #ifndef OPENS_LATE
             if
             :: in_a_row -> open_for_alls()
@@ -221,7 +252,10 @@ proctype lock_all(byte node) {
 #endif
         :: else
         fi;
-        atomic { alls_inside++; assert(exclusives_inside == 0) };
+        atomic { alls_inside++; assert(exclusives_inside == 0); PASSES(by_node) }
+}
+
+inline leave_all() {
         atomic {
             alls_inside--;
             if
@@ -236,8 +270,40 @@ proctype lock_all(byte node) {
         fi;
 #endif
         atomic { seen = 0; by_node = false; in_a_row = false; changed = false }
+}
+
+proctype lock_all(byte node) {
+    byte round, n;
+    int seen;
+    bool by_node, in_a_row, changed;
+    for (round : 1 .. ROUNDS) {
+        enter_all(false);
+        leave_all()
     }
 }
+
+#ifdef OTHER_WINDOW
+bool other_owned = false;
+
+proctype insider(byte node) {
+    byte n;
+    int seen;
+    bool by_node, in_a_row, changed;
+    enter_all(false);
+    !other_owned;
+    leave_all()
+}
+
+proctype outsider(byte node) {
+    byte n;
+    int seen;
+    bool by_node, in_a_row, changed;
+    other_owned = true;
+    enter_all(true);
+    leave_all();
+    other_owned = false
+}
+#endif
 
 inline close_for_alls() {
     n = 0;
@@ -301,26 +367,26 @@ inline open_for_exclusives() {
 /* `counted` says whether it is in; else the gate is not for lock_alls any more */
 inline enter_room(holding) {
     over = false;
+    atomic { g = g + W1; seen = g; WAITS(true) };
     do
     :: over -> break
     :: else ->
-        atomic {
-            (MODE(g) == UNGATED || MODE(g) == FOR_ALLS || ADMITS_EXCLUSIVE(g, holding)) -> seen = g
-        };
         if
-        :: MODE(seen) == UNGATED -> over = true
+        :: MODE(seen) == UNGATED ->
+            atomic { g = g - W1; WAITS(false) };
+            over = true
         :: MODE(seen) == FOR_ALLS ->
             change(CLOSING);
             if
             :: changed -> close_for_alls()
             :: else
             fi
-        :: else ->
+        :: ADMITS_EXCLUSIVE(seen, holding) ->
             atomic {
                 counted = (g == seen);
                 over = counted;
                 if
-                :: counted -> seen = WITH_EXCLUSIVE(g); g = seen
+                :: counted -> seen = WITHOUT_WAITING(WITH_EXCLUSIVE(g)); g = seen; WAITS(false)
                 :: else
                 fi
             };
@@ -328,6 +394,14 @@ inline enter_room(holding) {
             :: counted -> open_for_exclusives()
             :: else
             fi
+        :: else
+        fi;
+        if
+        :: over
+        :: else ->
+            atomic {
+                (MODE(g) == UNGATED || MODE(g) == FOR_ALLS || ADMITS_EXCLUSIVE(g, holding)) -> seen = g
+            }
         fi
     od
 }
@@ -447,6 +521,10 @@ init {
 #ifdef HOLD_AND_WAIT
         run waits(0);
         run holds(NODES - 1)
+#endif
+#ifdef OTHER_WINDOW
+        run insider(0);
+        run outsider(NODES - 1)
 #endif
     }
 }

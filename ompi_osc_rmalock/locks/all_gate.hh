@@ -6,9 +6,11 @@
 // holds. One word G at rank 0 of the window, and two at the first rank of each node, so that whom
 // the gate is for never looks beyond its node (all `atomic` use):
 //
-//    G   [ row of lock_alls:8 | row of exclusives:14 | mode:3 | n_X:20 | n_A:19 ]
-//                          n_X exclusive holds that went through the gate
+//    G   [ rows | mode | turn | n_W | n_X | n_A ]   (gate_word.hh)
 //                          n_A processes in, or waiting for, lock_all that went through it
+//                          n_X exclusive holds that went through the gate
+//                          n_W exclusives that wait for it
+//                          turn: of those, grows when the last of them is in
 //                          rows: how many have come since one of the other kind did
 //    M   not 0 unless the mode is `ungated`: exclusives have to go through the gate
 //    L   [ OPEN:1 | count:63 ]  lock_alls that this node's processes entered by L
@@ -22,6 +24,8 @@
 //
 //    lock_all      L.OPEN and CAS(L, +1):  in
 //                  v = FADD(G, A1 and a row of one more)
+//                  if v.n_W, mode != 0, and it holds no other lock:                        (turns)
+//                      ADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...) again
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
 //                      mode 0: CAS mode 0 -> 1; for every node: SWAP(M, 1);
 //                              for every node: look into its ledgers (ledgers.hh);
@@ -33,8 +37,10 @@
 //                  else CAS(G, +X1) if the room is open: in
 //                  else give the target back, and until in:
 //                  M == 0:    as at first
-//                  M != 0:    CAS(G, +X1) as soon as the room is open; acquire the target; in
-//                      mode 0: begin again
+//                  M != 0:    FADD(G, W1);
+//                             CAS(G, +X1 -W1, and the next turn if n_W becomes 0) as soon as the
+//                             room is open; acquire the target; in
+//                      mode 0: ADD(G, -W1); begin again
 //                      mode 3: CAS mode 3 -> 4; for every node: FADD(L, -OPEN);
 //                              for every node: await L == 0; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
@@ -50,10 +56,9 @@
 //
 // Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was
 // owned before any lock_all changed that M, and that lock_all then finds it in a ledger, and waits
-// for this owner to go (R1);
-// or it is counted in n_X (R2). Every lock_all is counted in n_A, and in only at a moment when n_X
-// is 0 and M is set everywhere; or it is counted in an L that was open, and exclusives are not
-// counted before all L are closed and empty.
+// for this owner to go (R1); or it is counted in n_X (R2). Every lock_all is counted in n_A, and in
+// only at a moment when n_X is 0 and M is set everywhere; or it is counted in an L that was open,
+// and exclusives are not counted before all L are closed and empty.
 //
 // Races, and what settles them
 //   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive is entered in its
@@ -63,28 +68,34 @@
 //   R2  lock_all looked at every target, but an exclusive came through the room meanwhile: lock_all
 //       goes on only when it finds n_X == 0 in the mode that admits it, both in one value of G.
 //   R3  n_X and L count only who is in, never who tries: foMPI's transient +1 and -1 can hide a
-//   zero
-//       from a waiting lock_all, or from who closes L, for ever. Hence a CAS to enter. While
-//       lock_alls wait nobody else may enter, so n_X, once 0, stays 0 until they have left.
+//       zero from a waiting lock_all, or from who closes L, for ever. Hence a CAS to enter. While
+//       lock_alls wait nobody else may enter, so n_X, once 0, stays 0 until they have left. n_A
+//       does count lock_alls that only look and step back: each does it once a turn, and the turn
+//       does not end before the exclusives that it could keep out are in.
 //   R4  Hold-and-wait. P is in the exclusive room and waits for target t, which R holds shared; R
 //       asks for its first exclusive; a lock_all waits for P. If R had to queue behind the
 //       lock_all, nobody would move. So a process that holds any lock, on any window, enters the
 //       exclusive room while that room is occupied or still being searched, whoever waits outside.
 //   R5  M is cleared by an exclusive inside the room, so no lock_all is in. One that comes waits
-//   for
-//       n_X == 0 or for mode 0, and mode 0 is set before that exclusive leaves: it then finds that
-//       it has to revoke. Nobody revokes meanwhile: whoever has set M by then is in the room of the
-//       lock_alls until it has done all of it.
+//       for n_X == 0 or for mode 0, and mode 0 is set before that exclusive leaves: it then finds
+//       that it has to revoke. Nobody revokes meanwhile: whoever has set M by then is in the room
+//       of the lock_alls until it has done all of it.
 //   R6  L is opened by a lock_all inside its room, so no exclusive is in, and the mode says so
 //       before that lock_all leaves. No exclusive closes while another process opens: a change of
 //       mode is a CAS that one wins, and the next one waits for its end.
 //
-// Whom it favours: a lock_all waits for the exclusives inside only; exclusives can starve behind
-// lock_alls that keep overlapping.
+// Turns: while exclusives wait, lock_alls that come step back, and come again when all of those are
+// in; then they stay, whoever waits. So an exclusive waits for the lock_alls inside, and for one
+// more of each other process at most; a lock_all for the exclusives inside, and for one turn of
+// those that waited before it. Two do not step back, or not for long:
+//    - who holds another lock, on any window: someone inside may be waiting for that (R4);
+//    - who has looked `patience` times: someone inside may be waiting for a message of its own,
+//      which is nothing a lock can see. The bound is then what `patience` makes of it.
 //
 // Hysteresis: K_A lock_alls in a row make the gate theirs, K_X exclusives in a row make it theirs
-// again; one of the other kind takes it away. K_A is not less than the number of nodes, and K_X not
-// less than that of ranks, so what a change costs was saved by those in the row.
+// again; one of the other kind takes it away. Neither is less than the number of nodes, on one node
+// than that of ranks, so what a change costs was saved by those in the row. The fields are small:
+// of each process every so-manieth counts.
 //
 // Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
 // own, and, where there are several nodes, two counts in its ledger; in mode 2 the same, and at
@@ -98,22 +109,34 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <span>
 #include <utility>
 
 #include "locks/gate_nodes.hh"
+#include "locks/gate_word.hh"
 
 namespace rmalock::locks {
 
-/// How many in a row the gate becomes theirs for.
+/// How many in a row the gate becomes theirs for, and how long somebody lets others go first.
 struct GateLimits {
-    Value alls;       ///< K_A, < 2^8
-    Value exclusives; ///< K_X, < 2^14
+    Value alls;               ///< of lock_alls, of which each process's every `each_all`th counts
+    Value exclusives;         ///< of exclusives, in the same way
+    Value each_all = 1;       ///< K_A = alls * each_all; a power of 2
+    Value each_exclusive = 1; ///< K_X = exclusives * each_exclusive; a power of 2
+    unsigned patience = 0;    ///< looks of a lock_all that has stepped back; 0: no limit
 
     static GateLimits of(Rank ranks, std::size_t nodes) {
-        constexpr Value kMostAlls = 255, kMostExclusives = 16383, kFew = 8, kSome = 64;
-        return {std::clamp<Value>(nodes, kFew, kMostAlls),
-                std::clamp<Value>(static_cast<Value>(ranks), kSome, kMostExclusives)};
+        constexpr Value kFew = 32, kSome = 64, kAlls = 4, kExclusives = 8;
+        // A tenth of a second on the node, a second across the network.
+        constexpr unsigned kPatience = 20000;
+        const Value flip = nodes > 1 ? nodes : static_cast<Value>(ranks);
+        const auto each = [](Value times, Value counted) {
+            return std::bit_ceil((times + counted - 1) / counted);
+        };
+        return {kAlls, kExclusives, each(std::max<Value>(nodes, kFew), kAlls),
+                each(std::max(flip, kSome), kExclusives), kPatience};
     }
 };
 
@@ -137,16 +160,10 @@ class AllGate {
         in_by_node_ = enter_by_node();
         if (in_by_node_)
             return;
-        constexpr Value kMe = kOneAll + kOneInRow;
-        Value seen = fabric_.fetch_add(gate_, kMe) + kMe;
-        const bool in_a_row = seen >> kRowShift >= limits_.alls;
-        while (!admits_alls(seen)) {
-            if (mode(seen) == kUngated && change(seen, kRevoking))
-                revoke(holding);
-            seen =
-                fabric_.await(gate_, [](Value g) { return admits_alls(g) || mode(g) == kUngated; });
-        }
-        if (in_a_row && nodes_.size() > 1)
+        Value seen = arrive();
+        if (!only_alls(seen)) [[unlikely]]
+            seen = wait_for_room(seen, holding);
+        if (nodes_.size() > 1 && G::row(seen) >= limits_.alls)
             open_for_alls();
     }
 
@@ -154,13 +171,13 @@ class AllGate {
         if (in_by_node_)
             fabric_.add(count_, Value{0} - 1);
         else
-            fabric_.add(gate_, Value{0} - kOneAll);
+            fabric_.add(gate_, Value{0} - G::kOneAll);
     }
 
     /// `holding`: this process holds a lock, of this or another window (R4).
     Hold acquire_exclusive(Rank target, bool holding) {
         if constexpr (kGatedAlways) {
-            return acquire_by_room(target, holding);
+            return acquire_by_room(target, holding, try_enter(holding));
         } else if constexpr (InTwoSteps<L>) {
             Value seen;
             return begin_exclusive(target, seen) ? L::kAlone
@@ -184,58 +201,43 @@ class AllGate {
             ledgers_.leave(target);
         lock_.release_exclusive(target, hold);
         if (hold.in_room) [[unlikely]]
-            fabric_.add(gate_, Value{0} - kOneExclusive);
+            fabric_.add(gate_, Value{0} - G::kOneExclusive);
     }
 
     /// How often this process has changed for whom the gate is.
     std::uint64_t changes() const { return changes_; }
 
   private:
-    static constexpr unsigned kExclusiveShift = 19, kModeShift = 39, kStreakShift = 42,
-                              kRowShift = 56;
-    static constexpr Value kOneAll = 1;
-    static constexpr Value kOneExclusive = Value{1} << kExclusiveShift;
-    static constexpr Value kOneMode = Value{1} << kModeShift;
-    static constexpr Value kOneInStreak = Value{1} << kStreakShift;
-    /// On top: the carry of a row that is too long is lost.
-    static constexpr Value kOneInRow = Value{1} << kRowShift;
-    static constexpr Value kCounts = kOneMode - 1; ///< n_X and n_A
-    static constexpr Value kUngated = 0, kRevoking = 1, kGated = 2, kAlls = 3, kClosing = 4,
-                           kOpening = 5;
+    using G = GateWord;
+    using Mode = GateWord::Mode;
     static constexpr Value kOpen = Value{1} << 63; ///< of L
 
     static constexpr bool kGatedAlways = !has_shared_mode<L>;
 
-    static Value mode(Value g) {
-        const Value field = g >> kModeShift & 7;
-        return kGatedAlways && field == kUngated ? kGated : field;
+    static Mode mode(Value g) {
+        const Mode field = G::mode(g);
+        return kGatedAlways && field == Mode::ungated ? Mode::gated : field;
     }
-    static Value exclusives(Value g) { return (g & kCounts) >> kExclusiveShift; }
-    static Value alls(Value g) { return g & (kOneExclusive - 1); }
-    static Value streak(Value g) { return g >> kStreakShift & (kOneInRow / kOneInStreak - 1); }
-
-    static bool admits_alls(Value g) { return mode(g) >= kGated && exclusives(g) == 0; }
+    static bool only_alls(Value g) {
+        return G::only_alls(g) ||
+               (kGatedAlways && G::only_alls(g + G::step(Mode::ungated, Mode::gated)));
+    }
+    static bool admits_alls(Value g) { return mode(g) >= Mode::gated && G::exclusives(g) == 0; }
     static bool admits_exclusive(Value g, bool holding) {
-        if (mode(g) == kGated)
-            return alls(g) == 0 || (holding && exclusives(g) != 0);
-        return mode(g) == kRevoking && holding;
-    }
-    /// G with one exclusive more inside.
-    static Value with_exclusive(Value g) {
-        const Value before = g >> kRowShift != 0 ? 0 : streak(g);
-        const Value now = std::min(before + 1, kOneInRow / kOneInStreak - 1);
-        return (g & (kOneInStreak - 1)) + kOneExclusive + now * kOneInStreak;
+        if (mode(g) == Mode::gated)
+            return G::alls(g) == 0 || (holding && G::exclusives(g) != 0);
+        return mode(g) == Mode::revoking && holding;
     }
 
     bool marked() { return kGatedAlways || fabric_.get(mark_at_hand_) != 0; }
 
-    /// Whether the mode is `to` now, which was that of `seen`. Rows begin anew.
-    bool change(Value seen, Value to) {
-        return fabric_.compare_swap(gate_, seen, (seen & kCounts) + to * kOneMode) == seen;
+    /// Whether the mode is `to` now, which was that of `seen`.
+    bool change(Value seen, Mode to) {
+        return fabric_.compare_swap(gate_, seen, G::with_mode(seen, to)) == seen;
     }
     /// For who has changed the mode to `from`, and whom all others wait for.
-    void finish(Value from, Value to) {
-        fabric_.fetch_add(gate_, to * kOneMode - from * kOneMode);
+    void finish(Mode from, Mode to) {
+        fabric_.fetch_add(gate_, G::step(from, to));
         fabric_.wake(gate_.rank);
         ++changes_;
         fabric::mode_changed(fabric_);
@@ -254,6 +256,41 @@ class AllGate {
         return false;
     }
 
+    /// Returns G with this process in it.
+    Value arrive() {
+        const Value me = G::kOneAll + ((++alls_ & (limits_.each_all - 1)) == 0 ? G::kOneInRow : 0);
+        return fabric_.fetch_add(gate_, me) + me;
+    }
+
+    /// Returns what G was when this process arrived.
+    [[gnu::noinline]] Value wait_for_room(Value seen, bool holding) {
+        if (!holding && G::waiting(seen) != 0 && mode(seen) != Mode::ungated) {
+            step_back(G::turn(seen));
+            seen = arrive();
+        }
+        const Value arrived = seen;
+        while (!admits_alls(seen)) {
+            if (mode(seen) == Mode::ungated && change(seen, Mode::revoking))
+                revoke(holding);
+            seen = fabric_.await(
+                gate_, [](Value g) { return admits_alls(g) || mode(g) == Mode::ungated; });
+        }
+        return arrived;
+    }
+
+    /// Turns.
+    void step_back(Value turn) {
+        fabric_.fetch_add(gate_, Value{0} - G::kOneAll);
+        fabric_.wake(gate_.rank);
+        const auto is_over = [turn](Value g) {
+            return G::turn(g) != turn || G::waiting(g) == 0 || mode(g) == Mode::ungated;
+        };
+        if (limits_.patience == 0)
+            fabric_.await(gate_, is_over);
+        else
+            fabric_.await_for(gate_, is_over, limits_.patience);
+    }
+
     /// R1.
     void revoke(bool holding) {
         for (const Rank first : nodes_)
@@ -266,23 +303,23 @@ class AllGate {
             visit(target);
         for (std::size_t i = 0; !held.all() && i < held.named().size(); ++i)
             visit(held.named()[i]);
-        finish(kRevoking, kGated);
+        finish(Mode::revoking, Mode::gated);
     }
 
     /// R6. If it does not work out, another one will try.
     void open_for_alls() {
         const Value seen = fabric_.get(gate_);
-        if (mode(seen) != kGated || !change(seen, kOpening))
+        if (mode(seen) != Mode::gated || G::waiting(seen) != 0 || !change(seen, Mode::opening))
             return;
         for (const Rank first : nodes_)
             fabric_.fetch_add({first, count_.slot}, kOpen);
-        finish(kOpening, kAlls);
+        finish(Mode::opening, Mode::alls);
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    Hold acquire_by_room(Rank target, bool holding) {
+    Hold acquire_by_room(Rank target, bool holding, bool counted) {
         for (;;) {
-            const bool counted = marked() && enter_room(holding);
+            counted = counted || (marked() && enter_room(holding));
             Hold hold = lock_.acquire_exclusive(target);
             hold.in_room = counted;
             if (counted || !marked() || stay(target, hold, holding))
@@ -295,7 +332,7 @@ class AllGate {
     Hold look(Rank target, Hold hold, bool holding) {
         if (!marked() || stay(target, hold, holding))
             return hold;
-        return acquire_by_room(target, holding);
+        return acquire_by_room(target, holding, false);
     }
     bool stay(Rank target, Hold& hold, bool holding) {
         hold.in_room = try_enter(holding);
@@ -304,15 +341,12 @@ class AllGate {
         return hold.in_room;
     }
 
-    /// Enters the room if it is open. The target is in hand: nothing here may wait.
+    /// Enters the room if it is open. The target may be in hand: nothing here may wait.
     bool try_enter(bool holding) {
         for (Value seen = fabric_.get(gate_); admits_exclusive(seen, holding);) {
-            const Value after = with_exclusive(seen);
-            const Value before = fabric_.compare_swap(gate_, seen, after);
-            if (before == seen) {
-                open_for_exclusives(after);
+            const Value before = enter(seen, G::with_exclusive(seen, counts()));
+            if (before == seen)
                 return true;
-            }
             seen = before;
         }
         return false;
@@ -321,22 +355,41 @@ class AllGate {
     /// Returns whether it is in the room; else the gate is not for lock_alls any more.
     bool enter_room(bool holding) {
         const auto is_for_me = [holding](Value g) {
-            return mode(g) == kUngated || mode(g) == kAlls || admits_exclusive(g, holding);
+            return mode(g) == Mode::ungated || mode(g) == Mode::alls ||
+                   admits_exclusive(g, holding);
         };
+        Value seen = fabric_.fetch_add(gate_, G::kOneWaiting) + G::kOneWaiting;
         for (unsigned attempt = 0;; ++attempt) {
-            const Value seen = fabric_.await(gate_, is_for_me);
-            if (mode(seen) == kUngated)
+            if (!is_for_me(seen))
+                seen = fabric_.await(gate_, is_for_me);
+            if (mode(seen) == Mode::ungated) {
+                fabric_.fetch_add(gate_, Value{0} - G::kOneWaiting);
                 return false;
-            if (mode(seen) == kAlls) {
-                if (change(seen, kClosing))
+            }
+            if (mode(seen) == Mode::alls) {
+                if (change(seen, Mode::closing))
                     close_for_alls();
-            } else if (const Value after = with_exclusive(seen);
-                       fabric_.compare_swap(gate_, seen, after) == seen) {
-                open_for_exclusives(after);
+            } else if (enter(seen, G::without_waiting(G::with_exclusive(seen, counts()))) == seen) {
                 return true;
             }
             fabric_.backoff(attempt);
+            seen = fabric_.get(gate_);
         }
+    }
+
+    /// Returns what G was: `seen` if it is `inside` now.
+    Value enter(Value seen, Value inside) {
+        const Value before = fabric_.compare_swap(gate_, seen, inside);
+        if (before == seen) {
+            entered_.fetch_add(1, std::memory_order_relaxed);
+            open_for_exclusives(inside);
+        }
+        return before;
+    }
+    /// Whether the next exclusive counts in the row. Several threads may ask.
+    bool counts() const {
+        const Value next = entered_.load(std::memory_order_relaxed) + 1;
+        return (next & (limits_.each_exclusive - 1)) == 0;
     }
 
     void close_for_alls() {
@@ -344,17 +397,17 @@ class AllGate {
             fabric_.fetch_add({first, count_.slot}, Value{0} - kOpen);
         for (const Rank first : nodes_)
             fabric_.await({first, count_.slot}, fabric::equals(0));
-        finish(kClosing, kGated);
+        finish(Mode::closing, Mode::gated);
     }
 
     /// R5, if enough came in a row. `seen` is what G was when this exclusive entered.
     void open_for_exclusives(Value seen) {
-        if (kGatedAlways || streak(seen) < limits_.exclusives || alls(seen) != 0 ||
-            mode(seen) != kGated || !change(seen, kOpening))
+        if (kGatedAlways || G::streak(seen) < limits_.exclusives || G::alls(seen) != 0 ||
+            mode(seen) != Mode::gated || !change(seen, Mode::opening))
             return;
         for (const Rank first : nodes_)
             fabric_.swap({first, mark_.slot}, 0);
-        finish(kOpening, kUngated);
+        finish(Mode::opening, Mode::ungated);
     }
 
     F& fabric_;
@@ -367,6 +420,8 @@ class AllGate {
     const GateLimits limits_;
     Ledgers<F> ledgers_;
     bool in_by_node_ = false;
+    Value alls_ = 0;                ///< arrivals of this process at G
+    std::atomic<Value> entered_{0}; ///< its exclusives
     std::uint64_t changes_ = 0;
 };
 

@@ -111,7 +111,8 @@ std::vector<std::string> describe(const Design& design) {
     lines.push_back("lines of 64 bytes at each rank: 1 home record, " +
                     std::to_string(design.slots.nodes) + " queue nodes, " +
                     std::to_string(design.slots.elements / fabric::kWordsPerLine) +
-                    " for elements and counters");
+                    " for elements and counters, " + std::to_string(design.slots.ledgers) +
+                    " for ledgers");
     return lines;
 }
 

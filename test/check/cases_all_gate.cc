@@ -12,7 +12,9 @@ namespace rmalock::check {
 namespace {
 
 /// Nobody makes the gate theirs, but for the lock_all that comes first.
-constexpr locks::GateLimits kOnce{.alls = 255, .exclusives = 16383};
+constexpr Value kNever = 1024;
+constexpr locks::GateLimits kOnce{
+    .alls = 1, .exclusives = 1, .each_all = kNever, .each_exclusive = kNever};
 /// Whoever comes does.
 constexpr locks::GateLimits kAtOnce{.alls = 1, .exclusives = 1};
 
@@ -26,6 +28,16 @@ Case gate(const char* name, const char* configuration, std::vector<Script> scrip
     c.configuration = configuration;
     c.program = behind_gate<Algorithm, Fault, kRule>(std::move(scripts), limits, on_first_node);
     c.expected = expected;
+    return c;
+}
+
+/// One exclusive beside two processes that take lock_all `times` times.
+template <class Fault = Sound>
+Case turns(const char* name, const char* configuration, unsigned times) {
+    Case c = gate<Fault>(name, configuration, {writer(1), all_locker(times), all_locker(times)});
+    c.program.bound[index_of(Mode::exclusive)] = 2 * 2;
+    c.program.announcing_slot = all_gate_fault::kG;
+    c.program.announcing_operand = locks::GateWord::kOneWaiting;
     return c;
 }
 
@@ -84,19 +96,19 @@ void add_over_nodes(std::vector<Case>& cases) {
         cases.back().size = Size::deep;
         cases.back().limits.preemptions = preemptions;
     };
-    on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
-    deep();
     // More than can be searched whole.
+    on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
+    deep(5);
     on(2, "2W+1A N=2", {w, w, all});
     deep(4);
     on(2, "1W+1R+1A N=2 K=1", {w, all, r}, kAtOnce);
     deep(5);
     on(2, "1W+2A N=2 K=1", {w, all, all}, kAtOnce);
     deep(4);
-    on(2, "2W+1A N=2 K=1", {w, w, all}, kAtOnce);
+    on(2, "2W, one once, +1A N=2 K=1", {w, w1, all}, kAtOnce);
     deep(4);
     on(2, "2W 2 targets+1A N=2 K=1", {w, all, writer(2, 1)}, kAtOnce);
-    deep(5);
+    deep(4);
     on(2, "2W+2A N=2 once K=1", {w1, a1, w1, a1}, kAtOnce);
     deep(3);
 }
@@ -137,6 +149,8 @@ void add_mutants(std::vector<Case>& cases) {
                     {all_locker(3), writer(3)});
     changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
                     Failure::endless);
+    cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
+    cases.back().expected = Failure::bypass;
     cases.push_back(gate<Sound, false>("all_gate/no_hold_and_wait_rule", "hold-and-wait",
                                        wait_at_gate(2), Failure::deadlock));
 
@@ -170,6 +184,11 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.push_back(
         gate("all_gate", "1W of 2+1A", {nested({exclusive(0), exclusive(1)}), all_locker(2)}));
 
+    // However long lock_alls go on, an exclusive that waits gets in: behind those inside, and one
+    // more of each.
+    cases.push_back(turns("all_gate", "1W once+2A x3", 3));
+    cases.push_back(turns("all_gate", "1W once+2A x4", 4));
+
     // On one node nobody keeps ledgers.
     const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(gate("all_gate", configuration, scripts));
@@ -178,6 +197,7 @@ void add_all_gate(std::vector<Case>& cases) {
     unkept("1W+1A, no ledgers", {w, all_locker(3)});
     unkept("1W+1R+1A, no ledgers", {w, r, all});
     unkept("2W 2 targets+1A, no ledgers", {w, w1, all});
+    cases.back().size = Size::deep;
     unkept("1W+2A once, no ledgers", {writer(1), all_locker(1), all_locker(1)});
 
     // The gate changes hands with whoever comes.
@@ -188,6 +208,7 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("1W+1A K=1", {w, all_locker(3)});
     changing("1A+1W K=1", {all_locker(3), writer(3)});
     changing("1W+1R+1A K=1", {w, r, all});
+    cases.back().size = Size::deep;
     changing("1W+2A once K=1", {writer(1), all_locker(1), all_locker(1)});
     changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
     changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});

@@ -127,8 +127,8 @@ void World::step(Rank rank, bool give_up) {
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     note_use(rank, p.request.verb, p.request.word);
-    if (is_read_modify_write(p.request.verb) && program_.announces(p.request.word, p.result) &&
-        p.wait.resource >= 0)
+    if (is_read_modify_write(p.request.verb) &&
+        program_.announces(p.request.word, p.request.operand, p.result) && p.wait.resource >= 0)
         p.wait.announced = true;
     p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
     if (p.after_first_verb == 0 && p.request.verb != Verb::count) // that gives nothing

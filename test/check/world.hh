@@ -33,13 +33,15 @@ struct Program {
     OvertakenBound bound{};
     /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.
     std::int64_t announcing_slot = -1;
-    Value announcing_bits = 0; ///< and only if it finds all of these set
+    Value announcing_bits = 0;    ///< and only if it finds all of these set
+    Value announcing_operand = 0; ///< and only with this operand; 0: any
     std::function<void(World&, Rank)> process;
 
     bool same_node(Rank a, Rank b) const { return a / ranks_per_node == b / ranks_per_node; }
-    bool announces(Word w, Value found) const {
+    bool announces(Word w, Value operand, Value found) const {
         return (announcing_slot < 0 || announcing_slot == std::int64_t{w.slot}) &&
-               (found & announcing_bits) == announcing_bits;
+               (found & announcing_bits) == announcing_bits &&
+               (announcing_operand == 0 || announcing_operand == operand);
     }
 };
 

@@ -301,8 +301,8 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
     forget();
     exclusive();
     EXPECT_EQ(far_gate.changes(), 3U); // to nobody
-    // G: begin, one a node, end, enter; the target, twice. One look at each node besides.
-    EXPECT_EQ(far.take().atomics, 1U + 2 + 1 + 1 + 2);
+    // G: wait, begin, one a node, end, enter; the target, twice. One look at each node besides.
+    EXPECT_EQ(far.take().atomics, 1U + 1 + 2 + 1 + 1 + 2);
     for (int i = 0; i < 100; ++i) {
         lock_all();
         exclusive();

@@ -36,14 +36,26 @@ static bool all_are_at_it(const struct board* b, long* counts) {
     return true;
 }
 
-/// Takes and releases the lock of rank 0 for as long as all do and rank 0 says; returns how often.
+enum { ALL = -1 }; // beside MPI's kinds of locks
+
+static void take_and_release(const struct window* w, int kind) {
+    if (kind == ALL) {
+        OK(MPI_Win_lock_all(0, w->win));
+        OK(MPI_Win_unlock_all(w->win));
+    } else {
+        OK(MPI_Win_lock(kind, 0, 0, w->win));
+        OK(MPI_Win_unlock(0, w->win));
+    }
+}
+
+/// Takes and releases the lock of rank 0, or of all, for as long as all do and rank 0 says; returns
+/// how often.
 static long loop(const struct window* w, int kind) {
     struct board b = board_open();
     long before[64] = {0}, taken = 0, mine;
     bool all = false;
     for (double begin = 0; !b.counts[T.ranks];) {
-        OK(MPI_Win_lock(kind, 0, 0, w->win));
-        OK(MPI_Win_unlock(0, w->win));
+        take_and_release(w, kind);
         b.counts[T.rank] = ++taken;
         if (T.rank != 0)
             continue;
@@ -77,19 +89,51 @@ static void writers_share_alike(void) {
     window_close(&w);
 }
 
+struct writer_and_readers {
+    long writer, slowest_reader;
+};
+
+/// The last rank writes, the others read.
+static struct writer_and_readers write_among(const struct window* w, int readers) {
+    const bool writes = T.rank == T.ranks - 1;
+    const long mine = loop(w, writes ? MPI_LOCK_EXCLUSIVE : readers);
+    struct writer_and_readers got = {.writer = mine};
+    long most;
+    MPI_Bcast(&got.writer, 1, MPI_LONG, T.ranks - 1, MPI_COMM_WORLD);
+    least_and_most(writes ? __LONG_MAX__ : mine, &got.slowest_reader, &most);
+    return got;
+}
+
 /// A writer among readers has at least a tenth of the slowest reader's share, and the other way
 /// round.
-static void a_writer_among_readers(void) {
+static void share_with_readers(int readers) {
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
         return;
-    const bool writes = T.rank == T.ranks - 1;
-    long mine = loop(&w, writes ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED), writer = mine;
-    MPI_Bcast(&writer, 1, MPI_LONG, T.ranks - 1, MPI_COMM_WORLD);
-    long least = 0, most = 0;
-    least_and_most(writes ? __LONG_MAX__ : mine, &least, &most);
-    CHECK_THAT(10 * writer >= least && 10 * least >= writer,
-               "the writer had the lock %ld times, the slowest reader %ld times", writer, least);
+    const struct writer_and_readers got = write_among(&w, readers);
+    CHECK_THAT(10 * got.writer >= got.slowest_reader && 10 * got.slowest_reader >= got.writer,
+               "the writer had the lock %ld times, the slowest reader %ld times", got.writer,
+               got.slowest_reader);
+    window_close(&w);
+}
+
+static void a_writer_among_readers(void) {
+    share_with_readers(MPI_LOCK_SHARED);
+}
+
+static void a_writer_among_lock_alls(void) {
+    share_with_readers(ALL);
+}
+
+/// Where lock_all stays on its node it is a thousand times as cheap as an exclusive lock beside it,
+/// but that one gets in, again and again.
+static void a_writer_gets_in_beside_lock_alls(void) {
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
+        return;
+    const struct writer_and_readers got = write_among(&w, ALL);
+    CHECK_THAT(got.writer >= 3, "the writer had the lock %ld times, the slowest reader %ld times",
+               got.writer, got.slowest_reader);
     window_close(&w);
 }
 
@@ -100,6 +144,14 @@ static const struct test_case cases[] = {
      .min_ranks = 2},
     {.name = "a_writer_among_readers",
      .run = a_writer_among_readers,
+     .each = IN_ALLOCATE,
+     .min_ranks = 2},
+    {.name = "a_writer_among_lock_alls",
+     .run = a_writer_among_lock_alls,
+     .each = IN_ALLOCATE,
+     .min_ranks = 2},
+    {.name = "a_writer_gets_in_beside_lock_alls",
+     .run = a_writer_gets_in_beside_lock_alls,
      .each = IN_ALLOCATE,
      .min_ranks = 2},
 };

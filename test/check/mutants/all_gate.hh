@@ -2,15 +2,17 @@
 #pragma once
 
 #include "broken_fabric.hh"
-#include "locks/lock.hh"
+#include "locks/gate_word.hh"
 
 namespace rmalock::check::all_gate_fault {
 
 // Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
 inline constexpr Slot kG = 0, kM = 1, kL = 2;
-inline constexpr Value kOneAll = 1, kOneInRow = Value{1} << 56;
-inline constexpr Value kExclusives = ((Value{1} << 20) - 1) << 19;
-inline constexpr Value kOneMode = Value{1} << 39;
+using G = locks::GateWord;
+/// Of a lock_all.
+inline constexpr bool arrives(Word w, Value operand) {
+    return w.slot == kG && (operand == G::kOneAll || operand == G::kOneAll + G::kOneInRow);
+}
 
 /// R1: an exclusive that has its target does not look whether a lock_all has come.
 struct NoLook : Sound {
@@ -32,9 +34,9 @@ struct NoSecondLook : Sound {
         if (w.slot != kG ||
             (verb != Verb::get && verb != Verb::await && verb != Verb::compare_swap))
             return;
-        if (verb == Verb::get)
+        if (verb == Verb::get && next_ == kFirst)
             next_ = kBefore;
-        if (verb == Verb::compare_swap && v == found_ && (v >> 39 & 7) != 3)
+        if (verb == Verb::compare_swap && v == found_ && G::mode(v) != G::Mode::alls)
             next_ = kFirst;
         found_ = next_ == kFirst ? 0 : v;
     }
@@ -51,7 +53,7 @@ struct OneMark : Sound {
 /// A lock_all does not see the exclusives that went through the gate.
 struct NobodyWaits : Sound {
     Value fetched(Word w, Value operand, Value v) {
-        return w.slot == kG && operand == kOneAll + kOneInRow ? v & ~kExclusives : v;
+        return arrives(w, operand) ? v - G::exclusives(v) * G::kOneExclusive : v;
     }
 };
 
@@ -115,12 +117,19 @@ struct EntersClosed : Sound {
 /// theirs.
 struct SeesItGated : Sound {
     Value fetched(Word w, Value operand, Value v) {
-        const bool ungated = (v >> 39 & 7) == 0;
-        return w.slot == kG && operand == kOneAll + kOneInRow && ungated && ++times_ == 2
-                   ? v + 2 * kOneMode
+        const bool ungated = G::mode(v) == G::Mode::ungated;
+        return arrives(w, operand) && ungated && ++times_ == 2
+                   ? v + G::step(G::Mode::ungated, G::Mode::gated)
                    : v;
     }
     std::uint64_t times_ = 0;
+};
+
+/// A lock_all does not step back for exclusives that wait.
+struct NoStepBack : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        return arrives(w, operand) ? v - G::waiting(v) * G::kOneWaiting : v;
+    }
 };
 
 /// An exclusive gives the gate back before it has taken away all marks.

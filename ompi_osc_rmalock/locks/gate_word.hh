@@ -1,0 +1,70 @@
+// The fields of the word at rank 0 that says for whom a window's gate is; all_gate.hh says what
+// they are for.
+//
+//    [ row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:3 | n_W:16 | n_X:18 | n_A:17 ]
+#pragma once
+
+#include <algorithm>
+
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+/// A value of the word, taken apart.
+struct GateWord {
+    enum class Mode : Value { ungated, revoking, gated, alls, closing, opening };
+
+    static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 35, kTurnShift = 51,
+                              kModeShift = 54, kStreakShift = 57, kRowShift = 61;
+    static constexpr Value kOneAll = 1;
+    static constexpr Value kOneExclusive = Value{1} << kExclusiveShift;
+    static constexpr Value kOneWaiting = Value{1} << kWaitingShift;
+    static constexpr Value kOneTurn = Value{1} << kTurnShift;
+    static constexpr Value kOneMode = Value{1} << kModeShift;
+    static constexpr Value kOneInStreak = Value{1} << kStreakShift;
+    /// On top: the carry of a row that is too long is lost.
+    static constexpr Value kOneInRow = Value{1} << kRowShift;
+    static constexpr Value kLongestRow = 7, kLongestStreak = 15;
+
+    static constexpr Value alls(Value g) { return g & (kOneExclusive - 1); }
+    static constexpr Value exclusives(Value g) { return g % kOneWaiting >> kExclusiveShift; }
+    static constexpr Value waiting(Value g) { return g % kOneTurn >> kWaitingShift; }
+    static constexpr Value turn(Value g) { return g % kOneMode >> kTurnShift; }
+    static constexpr Mode mode(Value g) { return static_cast<Mode>(g >> kModeShift & 7); }
+    static constexpr Value streak(Value g) { return g % kOneInRow >> kStreakShift; }
+    static constexpr Value row(Value g) { return g >> kRowShift; }
+
+    /// Mode `gated`, and no exclusive is in the room or waits for it.
+    static constexpr bool only_alls(Value g) {
+        constexpr Value kOthers = 7 * kOneMode + kOneTurn - kOneExclusive;
+        return (g & kOthers) == static_cast<Value>(Mode::gated) * kOneMode;
+    }
+
+    /// The mode is `to` now. Rows begin anew.
+    static constexpr Value with_mode(Value g, Mode to) {
+        return g % kOneMode + static_cast<Value>(to) * kOneMode;
+    }
+    /// What the word becomes by FADD when the mode does.
+    static constexpr Value step(Mode from, Mode to) {
+        return static_cast<Value>(to) * kOneMode - static_cast<Value>(from) * kOneMode;
+    }
+    /// One exclusive more inside; it `counts` in the row of them.
+    static constexpr Value with_exclusive(Value g, bool counts) {
+        const Value before = row(g) != 0 ? 0 : streak(g);
+        const Value now = std::min(before + (counts ? 1 : 0), kLongestStreak);
+        return g % kOneInStreak + kOneExclusive + now * kOneInStreak;
+    }
+    /// One less waits; with the last one the turn ends.
+    static constexpr Value without_waiting(Value g) {
+        const Value left = g - kOneWaiting;
+        if (waiting(left) != 0)
+            return left;
+        return left - turn(left) * kOneTurn + (turn(left) + 1) % 8 * kOneTurn;
+    }
+};
+
+static_assert(GateWord::turn(GateWord::without_waiting(GateWord::kOneWaiting)) == 1);
+static_assert(GateWord::without_waiting(7 * GateWord::kOneTurn + GateWord::kOneWaiting) == 0);
+static_assert(GateWord::without_waiting(2 * GateWord::kOneWaiting) == GateWord::kOneWaiting);
+
+} // namespace rmalock::locks
