@@ -63,6 +63,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/counts.cc \
 	ompi_osc_rmalock/window/counts.hh \
 	ompi_osc_rmalock/window/courtesy.hh \
+	ompi_osc_rmalock/window/doorbell.cc \
+	ompi_osc_rmalock/window/doorbell.hh \
 	ompi_osc_rmalock/window/epoch.cc \
 	ompi_osc_rmalock/window/epoch.hh \
 	ompi_osc_rmalock/window/held.hh \
@@ -74,6 +76,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/memory.hh \
 	ompi_osc_rmalock/window/messages.cc \
 	ompi_osc_rmalock/window/messages.hh \
+	ompi_osc_rmalock/window/neighbours.cc \
+	ompi_osc_rmalock/window/neighbours.hh \
 	ompi_osc_rmalock/window/network.cc \
 	ompi_osc_rmalock/window/network.hh \
 	ompi_osc_rmalock/window/observe.hh \

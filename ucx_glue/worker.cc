@@ -224,7 +224,7 @@ bool Worker::rounds() {
     for (unsigned n = 0; n < kMostCalls && once(); ++n)
         any = true;
     any |= issue_queued();
-    work_left_ = options_.after_progress != nullptr && options_.after_progress();
+    work_left_ = options_.after_progress != nullptr && options_.after_progress(any);
     return any;
 }
 

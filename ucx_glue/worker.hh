@@ -143,9 +143,10 @@ class Worker {
         /// few to each peer go in any case, so that one that does not serve holds up nobody else.
         std::size_t most_outstanding = 1024;
         MessageHandler handler = nullptr;
-        /// Called with the worker locked after every round of progress: work that a handler put
-        /// off. True: some of it is left, and arm() is to refuse sleep.
-        bool (*after_progress)() = nullptr;
+        /// Called with the worker locked after every round of progress, with whether anything
+        /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
+        /// refuse sleep.
+        bool (*after_progress)(bool any) = nullptr;
     };
 
     /// Throws Error.

@@ -20,7 +20,9 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value,
 
 } // namespace
 
-void Bell::wake_all() {
+void Bell::wake_all(Dormitory* dormitory) {
+    if (dormitory != nullptr)
+        return dormitory->wake(sleepers_.exchange(0, std::memory_order_acq_rel));
     rings_.fetch_add(1, std::memory_order_seq_cst);
     futex(rings_, FUTEX_WAKE, INT_MAX);
 }

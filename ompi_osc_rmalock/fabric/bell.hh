@@ -9,6 +9,26 @@
 
 namespace rmalock::fabric {
 
+/// Another way to sleep than at a futex, for processes that wait for more than words of their node.
+class Dormitory {
+  public:
+    /// Processes by bits; two that share one are woken together.
+    using Marks = std::uint32_t;
+
+    explicit Dormitory(Marks mine) : mine_(mine) {}
+    virtual ~Dormitory() = default;
+    Dormitory(const Dormitory&) = delete;
+    Dormitory& operator=(const Dormitory&) = delete;
+
+    Marks mine() const { return mine_; } ///< one bit
+    virtual void wake(Marks marks) = 0;
+    /// Until woken, or something else happens, for a bounded time.
+    virtual void sleep() = 0;
+
+  private:
+    const Marks mine_;
+};
+
 /// One per rank, in memory that all processes of the node map, zeroed: who waits for a word of that
 /// rank sleeps here, and who changes one rings. Takes the room of a word.
 class Bell {
@@ -19,9 +39,11 @@ class Bell {
     /// The race with who falls asleep: that one counts itself among the sleepers and looks at the
     /// word afterwards, this one changes the word and counts the sleepers afterwards. All four are
     /// sequentially consistent, so one of the two sees the other.
-    [[gnu::always_inline]] void ring() {
+    ///
+    /// `dormitory`: where they sleep, of all processes or of none.
+    [[gnu::always_inline]] void ring(Dormitory* dormitory) {
         if (sleepers_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-            wake_all();
+            wake_all(dormitory);
     }
 
     /// Sleeps until somebody rings, `most` at the longest, unless `poll()` is true.
@@ -34,13 +56,24 @@ class Bell {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
     }
 
+    /// The same in a dormitory. Of two threads of a process the first one to get up takes the mark
+    /// away from both; the other one then sleeps its time.
+    template <class Poll>
+    void sleep_unless(Poll&& poll, Dormitory& dormitory) {
+        sleepers_.fetch_or(dormitory.mine(), std::memory_order_seq_cst);
+        if (!poll())
+            dormitory.sleep();
+        sleepers_.fetch_and(~dormitory.mine(), std::memory_order_relaxed);
+    }
+
   private:
-    [[gnu::cold]] void wake_all();
+    [[gnu::cold]] void wake_all(Dormitory* dormitory);
     /// `rings`: how often it had rung before the last look.
     void sleep_unless_rung(std::uint32_t rings, std::chrono::microseconds most);
 
     std::atomic<std::uint32_t> rings_;
-    /// A process that is killed in its sleep stays counted: all others then ring for nobody.
+    /// Their number, or their marks. A process that is killed in its sleep stays counted: all
+    /// others then ring for nobody.
     std::atomic<std::uint32_t> sleepers_;
 };
 

@@ -34,6 +34,8 @@ struct WordSpace {
     std::size_t stride = 0; ///< bytes between the parts of two ranks; a multiple of a cache line
     Rank size = 0;          ///< number of ranks
     Slot bell = 0;          ///< of each rank: a Bell, not a word
+    /// Where sleepers sleep; null: at the bells. It outlives who gets it.
+    Dormitory* dormitory = nullptr;
 };
 
 class CpuFabric {
@@ -63,11 +65,11 @@ class CpuFabric {
     // Sequentially consistent because of the bell. A put is never on an uncontended path.
     void put(Word w, Value v) {
         at(w).store(v, std::memory_order_seq_cst);
-        bell(w.rank).ring();
+        ring(w.rank);
     }
     void add(Word w, Value v) {
         at(w).fetch_add(v, std::memory_order_seq_cst);
-        bell(w.rank).ring();
+        ring(w.rank);
     }
 
     void count(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
@@ -88,8 +90,8 @@ class CpuFabric {
         Value seen = 0;
         const auto poll = [&] { return pred(seen = look(w)); };
         waiter_.until(poll, 0, [&] {
-            if (waiter_.sleep_for_network != nullptr)
-                waiter_.sleep_for_network();
+            if (space_.dormitory != nullptr)
+                bell(w.rank).sleep_unless(poll, *space_.dormitory);
             else
                 bell(w.rank).sleep_unless(poll, waiter_.most_sleep);
         });
@@ -102,12 +104,13 @@ class CpuFabric {
         return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
     }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
-    void wake(Rank rank) { bell(rank).ring(); }
+    void wake(Rank rank) { ring(rank); }
 
   private:
     std::atomic<Value>& at(Word w) const {
         return reinterpret_cast<std::atomic<Value>*>(part(w.rank))[w.slot];
     }
+    [[gnu::always_inline]] void ring(Rank rank) const { bell(rank).ring(space_.dormitory); }
     Bell& bell(Rank rank) const { return reinterpret_cast<Bell*>(part(rank))[space_.bell]; }
     std::byte* part(Rank rank) const {
         return space_.base + static_cast<std::size_t>(rank) * space_.stride;

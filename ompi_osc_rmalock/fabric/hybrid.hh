@@ -104,8 +104,8 @@ class HybridFabric {
         cpu().backoff(attempt);
     }
     void wake(Rank rank) {
-        if (all_near_) // else nobody sleeps on words
-            cpu().wake(rank);
+        if (same_node(rank)) // others are woken by the process that does the change for us
+            cpu().wake(part({rank, 0}).rank);
     }
 
     // Beside the verbs: see fabric/tally.hh.

@@ -58,12 +58,10 @@ struct Waiter {
     /// who is to answer may need the core.
     void (*park)() = nullptr;
     /// Polls before who waits for a word of its node sleeps until that changes, or for
-    /// `most_sleep`. In the meantime nothing runs the process's communication.
+    /// `most_sleep`. In the meantime nothing runs the process's communication, unless it sleeps in
+    /// a dormitory that knows of it.
     unsigned polls_before_sleep = kNever;
     std::chrono::microseconds most_sleep{500};
-    /// Where words of the node change through the network only: sleeps until something arrives, for
-    /// a bounded time. Else, null, sleep is at the bell.
-    void (*sleep_for_network)() = nullptr;
     /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
     void (*watch)() = nullptr;
 

@@ -9,6 +9,7 @@
 
 #include "window/host.hh"
 #include "window/messages.hh"
+#include "window/window.hh"
 
 namespace rmalock::window {
 
@@ -16,11 +17,11 @@ std::unique_ptr<Network> Network::the_one;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
-      may_want_thread_(std::string_view(params.progress_thread) != "off"),
+      may_want_thread_(std::string_view(params.progress_thread) != "off"), doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,
-               .after_progress = Messages::retry}),
+               .after_progress = after_progress}),
       event_(worker_.event_descriptor()) {
     const std::string_view domain = params.domain;
     if (domain != "auto")
@@ -48,8 +49,25 @@ void Network::park() {
     static constexpr timespec kMost{0, 500'000};
     if (!the_one->worker_.arm())
         return;
-    pollfd event{the_one->event_, POLLIN, 0};
-    ppoll(&event, 1, &kMost, nullptr);
+    const Doorbell& doorbell = the_one->doorbell_;
+    // One that does not work is -1, which poll passes over.
+    pollfd events[] = {{the_one->event_, POLLIN, 0}, {doorbell.descriptor(), POLLIN, 0}};
+    if (ppoll(events, 2, &kMost, nullptr) > 0 && events[1].revents != 0)
+        doorbell.answer();
+}
+
+bool Network::after_progress(bool any) {
+    if (any && the_one != nullptr)
+        the_one->wake_neighbours();
+    return Messages::retry();
+}
+
+void Network::wake_neighbours() {
+    fabric::full_fence(); // between what UCX has stored and who is asleep: see Bell::ring
+    const std::lock_guard lock(windows_mutex_);
+    for (Window* window : windows_)
+        if (window != nullptr)
+            window->wake_neighbours();
 }
 
 bool Network::progress() {

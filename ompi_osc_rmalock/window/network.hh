@@ -11,6 +11,7 @@
 #include "rmalock_api.h"
 #include "ucx_glue/progress_thread.hh"
 #include "ucx_glue/worker.hh"
+#include "window/doorbell.hh"
 #include "window/plan.hh"
 
 namespace rmalock::window {
@@ -49,9 +50,10 @@ class Network {
     };
     /// What Open MPI's progress calls.
     bool progress();
-    /// Sleeps until something arrives, for a bounded time: Open MPI's progress has to be run as
-    /// well.
+    /// Sleeps until something arrives or a process of the node rings, for a bounded time: Open
+    /// MPI's progress has to be run as well.
     static void park();
+    const Doorbell& doorbell() const { return doorbell_; }
 
     /// Who a message is for: a number that other processes put into their messages. Taken before
     /// the window exists, since it takes part in the exchange that creates it.
@@ -73,6 +75,9 @@ class Network {
 
   private:
     Network(const rmalock_params_t& params, ucx::PeerId self);
+    /// `any`: something arrived, and may have changed a word that a process of this node waits for.
+    static bool after_progress(bool any);
+    void wake_neighbours();
 
     static std::unique_ptr<Network> the_one;
 
@@ -83,6 +88,7 @@ class Network {
     mutable std::mutex windows_mutex_;
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;      ///< by number
+    Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above

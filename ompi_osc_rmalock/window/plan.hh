@@ -72,6 +72,9 @@ class Plan {
     const Share& share(Rank r) const { return shares_[static_cast<std::size_t>(r)]; }
     bool on_node(Rank r) const { return share(r).node == share(rank_).node; }
     bool alone_on_node() const { return members_.size() == 1; }
+    /// The ranks of this node, ascending, and which of them this one is.
+    const std::vector<Rank>& members() const { return members_; }
+    std::size_t my_place() const { return my_place_; }
     bool first_of_node() const { return share(rank_).node == rank_; }
 
     std::size_t bytes() const { return bytes_; }

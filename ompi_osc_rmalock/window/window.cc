@@ -28,18 +28,22 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
 fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     const std::string_view sleep = spec.params.sleep;
     fabric::Waiter waiter = waiter_for(spec, plan);
-    const bool by_network = plan.networked() && plan.alone_on_node();
-    if (by_network) {
+    if (plan.networked() && plan.alone_on_node())
         waiter.spins = 1; // only progress brings what is waited for
-        waiter.sleep_for_network = Network::park;
-    }
-    // A word that another node changes rings no bell, and a process of this node makes no event in
-    // the network: where both may come, nobody sleeps.
-    const bool may_sleep = sleep == "always" || (sleep == "auto" && waiter.yield);
-    if (may_sleep && (by_network || !plan.networked()))
+    // A network adapter that changes a word rings no bell, and makes no event.
+    const bool is_told =
+        !plan.networked() || (plan.domain() == fabric::Domain::cpu &&
+                              (plan.alone_on_node() || Network::get()->doorbell().works()));
+    if (is_told && (sleep == "always" || (sleep == "auto" && waiter.yield)))
         waiter.polls_before_sleep =
             waiter.yield ? fabric::Waiter::kPollsBeforeSleep : fabric::Waiter::kPatientPolls;
     return waiter;
+}
+
+fabric::WordSpace words_of(const Plan& plan, std::byte* base, fabric::Dormitory* dormitory) {
+    fabric::WordSpace words = plan.words(base);
+    words.dormitory = dormitory;
+    return words;
 }
 
 /// The first error any process had, in rank order; 0 if none had one.
@@ -65,7 +69,8 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       threads_(host().threads), check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
       remote_(std::move(remote)),
-      fabric_(plan.words(segment_.base()), plan.placement(segment_.base()),
+      neighbours_(plan.networked() ? std::make_unique<Neighbours>(*Network::get(), plan) : nullptr),
+      fabric_(words_of(plan, segment_.base(), neighbours_.get()), plan.placement(segment_.base()),
               node_waiter_for(spec, plan), plan.domain(), remote_.get(),
               threads_ || remote_ != nullptr),
       choice_(plan.design().choice), made_lock_(make_lock(plan)),

@@ -23,6 +23,7 @@
 #include "window/kernels.hh"
 #include "window/memory.hh"
 #include "window/messages.hh"
+#include "window/neighbours.hh"
 #include "window/plan.hh"
 #include "window/regions.hh"
 #include "window/remote.hh"
@@ -50,6 +51,9 @@ class Window {
     const locks::Choice& choice() const { return choice_; }
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
+    /// For the process that has changed words of its own rank on behalf of another node: wakes who
+    /// sleeps until they change.
+    void wake_neighbours() { fabric_.wake(rank()); }
     void wait_for(const ucx::Completion& completion);
     rmalock_counters_t counters() const;
     /// A call that its caller has found wrong.
@@ -268,8 +272,9 @@ class Window {
     const bool check_nocheck_;
 
     Segment segment_;
-    Part* const parts_;                    ///< in the segment, one per rank
-    const std::unique_ptr<Remote> remote_; ///< null: the window needs no network
+    Part* const parts_;                            ///< in the segment, one per rank
+    const std::unique_ptr<Remote> remote_;         ///< null: the window needs no network
+    const std::unique_ptr<Neighbours> neighbours_; ///< where there is a network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
     std::optional<locks::PlainLock> plain_lock_; ///< none: another one is made

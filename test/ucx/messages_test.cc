@@ -62,7 +62,7 @@ void run_handling(int size, const Transport& transport, MessageHandler handler,
     run_world(size, transport, [&](World& world) {
         Worker::Options options = default_options(world);
         options.handler = handler;
-        options.after_progress = [] {
+        options.after_progress = [](bool) {
             ++rounds;
             return false;
         };

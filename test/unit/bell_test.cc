@@ -2,11 +2,14 @@
 #include "fabric/bell.hh"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
 
 #include "harness/world.hh"
+#include "window/doorbell.hh"
 
 namespace rmalock {
 namespace {
@@ -20,9 +23,38 @@ using fabric::Word;
 constexpr std::chrono::seconds kMostSleep{20};
 constexpr Value kRounds = 3000;
 
+/// Where two processes sleep at their doorbells.
+class Pair : public fabric::Dormitory {
+  public:
+    explicit Pair(fabric::Rank self)
+        : Dormitory(Marks{1} << self), self_(self), doorbell_(name_of(self)) {
+        EXPECT_TRUE(doorbell_.works());
+    }
+    void wake(Marks marks) override {
+        for (const fabric::Rank rank : {0, 1})
+            if ((marks & Marks{1} << rank) != 0 && rank != self_)
+                doorbell_.ring(name_of(rank));
+    }
+    void sleep() override {
+        pollfd event{doorbell_.descriptor(), POLLIN, 0};
+        poll(&event, 1, std::chrono::milliseconds(kMostSleep).count());
+        doorbell_.answer();
+    }
+
+  private:
+    static std::uint64_t name_of(fabric::Rank rank) {
+        return static_cast<std::uint64_t>(getpid()) << 8 | static_cast<std::uint64_t>(rank);
+    }
+
+    const fabric::Rank self_;
+    const window::Doorbell doorbell_;
+};
+
 /// Goes to sleep as soon as it has to wait.
-CpuFabric sleeper(const test::World& world, fabric::Rank self) {
-    return {world.space(), self, {.spins = 1, .polls_before_sleep = 1, .most_sleep = kMostSleep}};
+CpuFabric sleeper(const test::World& world, fabric::Rank self, fabric::Dormitory* dormitory) {
+    fabric::WordSpace space = world.space();
+    space.dormitory = dormitory;
+    return {space, self, {.spins = 1, .polls_before_sleep = 1, .most_sleep = kMostSleep}};
 }
 
 /// Ends all waits of a test that has failed.
@@ -36,11 +68,12 @@ void give_up(CpuFabric& fabric) {
 
 /// Two threads that have each other wait for words of their own rank, which `set` sets.
 template <class Set>
-void ping_pong(Set set) {
+void ping_pong(Set set, bool in_dormitories) {
     const test::World world(2, 1);
+    Pair pairs[]{Pair(0), Pair(1)};
     const auto end = std::chrono::steady_clock::now() + kMostSleep;
     const auto play = [&](fabric::Rank self) {
-        CpuFabric fabric = sleeper(world, self);
+        CpuFabric fabric = sleeper(world, self, in_dormitories ? &pairs[self] : nullptr);
         for (Value round = 1; round <= kRounds; ++round) {
             if (self == 0)
                 set(fabric, Word{1, 0}, round);
@@ -58,19 +91,27 @@ void ping_pong(Set set) {
     other.join();
 }
 
-TEST(Bell, PutWakesWhoWaitsForTheWord) {
-    ping_pong([](CpuFabric& fabric, Word word, Value round) { fabric.put(word, round); });
+/// At the bells, and in dormitories.
+class Bells : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(, Bells, testing::Values(false, true), [](const auto& dormitories) {
+    return dormitories.param ? "Dormitories" : "Futexes";
+});
+
+TEST_P(Bells, PutWakesWhoWaitsForTheWord) {
+    ping_pong([](CpuFabric& fabric, Word word, Value round) { fabric.put(word, round); },
+              GetParam());
 }
 
-TEST(Bell, AddWakesWhoWaitsForTheWord) {
-    ping_pong([](CpuFabric& fabric, Word word, Value) { fabric.add(word, 1); });
+TEST_P(Bells, AddWakesWhoWaitsForTheWord) {
+    ping_pong([](CpuFabric& fabric, Word word, Value) { fabric.add(word, 1); }, GetParam());
 }
 
-TEST(Bell, WakeIsForWordsThatFetchingVerbsChange) {
-    ping_pong([](CpuFabric& fabric, Word word, Value round) {
+TEST_P(Bells, WakeIsForWordsThatFetchingVerbsChange) {
+    const auto set = [](CpuFabric& fabric, Word word, Value round) {
         fabric.swap(word, round);
         fabric.wake(word.rank);
-    });
+    };
+    ping_pong(set, GetParam());
 }
 
 TEST(Bell, SleepEndsByItself) {
