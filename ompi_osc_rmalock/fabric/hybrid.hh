@@ -66,7 +66,13 @@ class HybridFabric {
         all_near_ ? near().add(w, v) : add_any(w, v);
     }
 
-    void count(Word w, Value v) { near().count(part(w), v); }
+    /// Far words as well: a tree that somebody asked for may take ranks of two nodes for one.
+    void count(Word w, Value v) {
+        if (same_node(w.rank))
+            near().count(part(w), v);
+        else
+            remote_->fetch_add(w, v);
+    }
     void scan(Word first, Slot stride, std::span<Value> out) {
         same_node(first.rank) ? near().scan(part(first), stride, out)
                               : remote_->scan(first, stride, out);

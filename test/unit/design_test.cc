@@ -92,7 +92,7 @@ TEST(Design, SaysWhatTheTreeIs) {
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0], "level 2, node: {0 1} {2 3}");
     EXPECT_EQ(lines[1], "lines of 64 bytes at each rank: 1 home record, 4 queue nodes, 6 for "
-                        "elements and counters, 0 for ledgers");
+                        "elements and counters, 2 for ledgers");
     EXPECT_EQ(summary(alike(4, {.lock = "pfx"})), "");
     EXPECT_EQ(summary(alike(4, {.lock = "pfl", .topology = "node:2"})), ", 2 nodes");
 }
