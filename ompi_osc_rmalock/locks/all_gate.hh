@@ -25,7 +25,7 @@
 //    lock_all      L.OPEN and CAS(L, +1):  in
 //                  v = FADD(G, A1 and a row of one more)
 //                  if v.n_W, mode != 0, and it holds no other lock:                        (turns)
-//                      ADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...) again
+//                      FADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
 //                      mode 0: CAS mode 0 -> 1; for every node: SWAP(M, 1);
 //                              for every node: look into its ledgers (ledgers.hh);
@@ -40,7 +40,7 @@
 //                  M != 0:    FADD(G, W1);
 //                             CAS(G, +X1 -W1, and the next turn if n_W becomes 0) as soon as the
 //                             room is open; acquire the target; in
-//                      mode 0: ADD(G, -W1); begin again
+//                      mode 0: FADD(G, -W1); begin again
 //                      mode 3: CAS mode 3 -> 4; for every node: FADD(L, -OPEN);
 //                              for every node: await L == 0; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
@@ -94,8 +94,8 @@
 //
 // Hysteresis: K_A lock_alls in a row make the gate theirs, K_X exclusives in a row make it theirs
 // again; one of the other kind takes it away. Neither is less than the number of nodes, on one node
-// than that of ranks, so what a change costs was saved by those in the row. The fields are small:
-// of each process every so-manieth counts.
+// than that of ranks, so what a change costs was saved by those in the row. The word has few bits
+// for them: of each process only every so-manieth is counted.
 //
 // Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
 // own, and, where there are several nodes, two counts in its ledger; in mode 2 the same, and at
