@@ -35,7 +35,10 @@ MPICH_CC = mpicc.mpich
 CLEANFILES += perf/rma_bench_mpich
 .PHONY: perf-mpich
 perf-mpich:
-	@if command -v $(MPICH_CC) >/dev/null 2>&1; then $(MAKE) perf/rma_bench_mpich; fi
+	@if echo '#include <mpi.h>' | $(MPICH_CC) -E -x c - >/dev/null 2>&1; then \
+		$(MAKE) perf/rma_bench_mpich; \
+	elif command -v $(MPICH_CC) >/dev/null 2>&1; then \
+		echo "MPICH is left out: $(MPICH_CC) finds no mpi.h (Debian: libmpich-dev)"; fi
 
 perf/rma_bench_mpich: $(perf_rma_bench_sources) $(perf_rma_bench_headers)
 	$(AM_V_GEN)$(MKDIR_P) perf; sources=; \
