@@ -129,7 +129,7 @@ struct GateLimits {
 
     static GateLimits of(Rank ranks, std::size_t nodes) {
         constexpr Value kFew = 32, kSome = 64, kAlls = 4, kExclusives = 8;
-        // A tenth of a second on the node, a second across the network.
+        // Long beside the lock_alls that programs repeat; who waits for a message notices it.
         constexpr unsigned kPatience = 20000;
         const Value flip = nodes > 1 ? nodes : static_cast<Value>(ranks);
         const auto each = [](Value times, Value counted) {

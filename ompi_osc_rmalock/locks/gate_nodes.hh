@@ -29,14 +29,6 @@ class NodeTable {
         }
     }
 
-    /// Lines of ledgers that each rank has room for.
-    static Slot ledgers(const topology::Level& nodes) {
-        std::size_t most = 0;
-        for (std::size_t node = 0; node < nodes.elements(); ++node)
-            most = std::max(most, nodes.members(node).size());
-        return static_cast<Slot>(most);
-    }
-
     /// `ledgers`: the slot of the first of them, if there are any. `nodes` as they were.
     GateNodes seen_by(Rank self, const topology::Level& nodes, std::optional<Slot> ledgers) const {
         const std::size_t node = nodes.element(self);

@@ -65,13 +65,6 @@ TreeLimits tree_limits(const Parts& parts) {
     return limits;
 }
 
-std::size_t most_members(const topology::Level& level) {
-    std::size_t most = 0;
-    for (std::size_t e = 0; e < level.elements(); ++e)
-        most = std::max(most, level.members(e).size());
-    return most;
-}
-
 constexpr unsigned kPatience = 1000; // polls for T_R readers, who may never come
 
 DirectPassive<WindowFabric> build(const Parts& parts, Is<DirectPassive<WindowFabric>>) {
@@ -91,7 +84,7 @@ Pfl<WindowFabric> build(const Parts& parts, Is<Pfl<WindowFabric>>) {
     const topology::Level& nodes = parts.design.machine.nodes;
     // A hand-over to another node costs some hundred of these.
     constexpr Value kOftenInARow = 16;
-    const Value most = std::max(kOftenInARow, 2 * static_cast<Value>(most_members(nodes)));
+    const Value most = std::max(kOftenInARow, 2 * static_cast<Value>(nodes.largest()));
     return {parts.fabric,
             WindowSlots::lock,
             parts.elements(),
@@ -257,7 +250,7 @@ fabric::LockSlots slots_of(const Design& design, Rank ranks) {
     return {lock.queues ? WindowSlots::node_count(ranks) : 0,
             lock.elements != nullptr ? lock.elements(design) : 0,
             lock.ledgers && design.machine.nodes.elements() > 1
-                ? NodeTable::ledgers(design.machine.nodes)
+                ? static_cast<Slot>(design.machine.nodes.largest())
                 : 0};
 }
 

@@ -47,6 +47,14 @@ class Level {
     std::size_t element(Rank p) const { return element_of_[static_cast<std::size_t>(p)]; }
     const std::vector<Rank>& members(std::size_t element) const { return members_[element]; }
 
+    /// Members of the largest element.
+    std::size_t largest() const {
+        std::size_t most = 0;
+        for (const std::vector<Rank>& members : members_)
+            most = std::max(most, members.size());
+        return most;
+    }
+
     /// The records of an element for the P targets are dealt out to its members in turn, so that
     /// locks on different targets do not meet at one process.
     Seat seat(std::size_t element, Rank target) const {

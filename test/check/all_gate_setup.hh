@@ -26,7 +26,7 @@ struct GatedWords {
         return kQueues ? kRecords : kHome + Lock::kHomeSlots;
     }
     static Slot slots(const topology::Level& nodes) {
-        return ledgers(nodes) + fabric::line(locks::NodeTable::ledgers(nodes));
+        return ledgers(nodes) + fabric::line(static_cast<Slot>(nodes.largest()));
     }
 };
 

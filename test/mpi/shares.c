@@ -105,14 +105,13 @@ static struct writer_and_readers write_among(const struct window* w, int readers
 }
 
 /// A writer among readers has at least a tenth of the slowest reader's share, and the slowest
-/// reader at least so small a part of the writer's.
-static void share_with_readers(int readers, int smallest_part) {
+/// reader at least one part in `parts` of the writer's.
+static void share_with_readers(int readers, int parts) {
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
         return;
     const struct writer_and_readers got = write_among(&w, readers);
-    CHECK_THAT(10 * got.writer >= got.slowest_reader &&
-                   smallest_part * got.slowest_reader >= got.writer,
+    CHECK_THAT(10 * got.writer >= got.slowest_reader && parts * got.slowest_reader >= got.writer,
                "the writer had the lock %ld times, the slowest reader %ld times", got.writer,
                got.slowest_reader);
     window_close(&w);
