@@ -1,4 +1,9 @@
 // Atomics and words.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
 #include "ucx_glue/callbacks.hh"
 
 namespace rmalock::ucx {
@@ -17,6 +22,27 @@ ucp_atomic_op_t ucx_name(Fetch what) {
         return UCP_ATOMIC_OP_CSWAP;
     }
     return UCP_ATOMIC_OP_LAST;
+}
+
+/// UCX tells nobody but readers of its logs: a line "lane[i]: ..." for each. 0: it says nothing of
+/// the kind.
+std::size_t count_lanes(ucp_ep* endpoint) {
+    char* text = nullptr;
+    std::size_t bytes = 0;
+    std::FILE* const stream = open_memstream(&text, &bytes);
+    if (stream == nullptr)
+        return 0;
+    ucp_ep_print_info(endpoint, stream);
+    std::fclose(stream);
+    const std::unique_ptr<char, decltype(&std::free)> owned(text, &std::free);
+    std::size_t lanes = 0;
+    for (std::string_view left(text, bytes);;) {
+        const std::size_t at = left.find(" lane[");
+        if (at == left.npos)
+            return lanes;
+        left.remove_prefix(at + 1);
+        ++lanes;
+    }
 }
 
 } // namespace
@@ -49,9 +75,16 @@ std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation
 std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what,
                             RemoteAddress address, const RemoteKey& key, std::uint64_t operand,
                             std::uint64_t desired) {
+    Lock lock = locked();
+    Operation& operation = begin_fetch(peer, what, address, key, operand, desired);
+    lock.unlock();
+    return fetched(waiter, operation);
+}
+
+Operation& Worker::begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
+                               std::uint64_t operand, std::uint64_t desired) {
     if (!key)
         raise("fetch a word", UCS_ERR_INVALID_ADDR);
-    Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
@@ -67,8 +100,41 @@ std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what
     if (completed_at_once("fetch a word", ucp_atomic_op_nbx(to, ucx_name(what), &operation.operand,
                                                             1, address, key.get(), &param)))
         Callbacks::finish_fetch(operation);
+    return operation;
+}
+
+bool Worker::orders_behind_puts(Peer& peer) {
+    const Lock lock = locked();
+    return peer.met_ && peer.queue_ == nullptr && peer.data_unflushed() &&
+           peer.read_.load(std::memory_order_relaxed) <=
+               peer.flushed_.load(std::memory_order_relaxed) &&
+           lanes(peer) == Lanes::one;
+}
+
+/// Once something has come back the endpoint is what it will be.
+Lanes Worker::lanes(Peer& peer) {
+    if (peer.lanes_ == Lanes::unknown)
+        peer.lanes_ = count_lanes(peer.endpoint_) == 1 ? Lanes::one : Lanes::several;
+    return peer.lanes_;
+}
+
+/// The flush goes out behind the atomic; both answers are awaited together.
+std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& peer,
+                                           RemoteAddress address, const RemoteKey& key,
+                                           std::uint64_t operand) {
+    Lock lock = locked();
+    if (const ucs_status_t status = ucp_worker_fence(worker_.get()); status != UCS_OK)
+        raise("order an atomic behind puts", status);
+    const Goal goal{&peer, peer.data_.load(), 0};
+    Operation& operation = begin_fetch(peer, Fetch::add, address, key, operand, 0);
+    const bool begun = begin_flush(goal);
     lock.unlock();
-    return fetched(waiter, operation);
+    const std::uint64_t reply = fetched(waiter, operation);
+    if (begun)
+        wait_for(waiter, [&] { return goal.reached(); });
+    else
+        flush_data(waiter, peer);
+    return reply;
 }
 
 std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,

@@ -29,6 +29,11 @@
 
 namespace rmalock::ucx {
 
+/// Over how many connections of the transports' an endpoint sends. Over one, all arrives in the
+/// order in which it was sent; ucp_worker_fence orders what goes over several in some versions of
+/// UCX only.
+enum class Lanes : std::uint8_t { unknown, one, several };
+
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
 class Peer {
   public:
@@ -88,12 +93,14 @@ class Peer {
     /// once, UCX 1.13 can lose what a put over TCP waits for, and crash.
     bool met_ = false;
     bool greeted_ = false; ///< and was asked for
+    Lanes lanes_ = Lanes::unknown;
     // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
     // what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
     Count posted_{0};    ///< asked for
     Count data_{0};      ///< of posted_: up to the last put or get
     Count written_{0};   ///< of posted_: up to the last that is not a get
+    Count read_{0};      ///< of posted_: up to the last get
     Count issued_{0};    ///< given to UCX
     Count completed_{0}; ///< complete at this side
     Count flushing_{0};  ///< complete at the peer when the last flush that began is
@@ -208,6 +215,14 @@ class Worker {
                         const RemoteKey& key, std::uint64_t operand, std::uint64_t desired = 0);
     std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                             const RemoteKey& key);
+    /// Whether fetch_add_after_puts is for the peer now: puts are under way, no gets, and
+    /// everything to it takes one way. A get could read what the atomic let others write.
+    bool orders_behind_puts(Peer& peer);
+    /// An add that takes effect after all puts to the peer so far; when it returns they are
+    /// complete at both sides, all in one round trip.
+    std::uint64_t fetch_add_after_puts(const fabric::Waiter& waiter, Peer& peer,
+                                       RemoteAddress address, const RemoteKey& key,
+                                       std::uint64_t operand);
     /// Posted: complete after the next flush of the peer, and done as fetch() is done.
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
     /// Posted store of a word. `by_swap`: as an atomic, so that a transport whose puts are done by
@@ -305,6 +320,8 @@ class Worker {
 
     // All of these are called with the worker locked.
     ucp_ep* endpoint(Peer& peer);
+    Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
+                           std::uint64_t operand, std::uint64_t desired);
     void post(const Request& request);
     void issue(const Request& request);
     bool has_room(const Peer& peer) const;
@@ -314,6 +331,7 @@ class Worker {
     void take_failure(const std::string& text);
     void transmit_deferred();
     void greet(Peer& peer);
+    static Lanes lanes(Peer& peer);
     bool begin_flush(const Goal& goal);
     void flush_early(Peer& peer);
     bool finish_reads(Peer& peer, std::uint64_t posted);

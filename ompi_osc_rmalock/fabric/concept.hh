@@ -35,6 +35,14 @@
 //   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
 //   is ordered before every verb the caller issues afterwards.
 //
+// == Data: fetch_add_after_data, deliver ==
+//   Data are what the caller's program put into the memory of `rank` before the release. They are
+//   no words, and no verb above says anything about them. fetch_add_after_data(word, v) is a
+//   fetch_add that takes effect after all data to the word's rank are there; when it returns they
+//   are, for all the round trips of one fetch_add where the network allows. deliver(rank) returns
+//   when they are. A lock that says kDelivers makes one of the two before anything that may let
+//   another process in; for all others the window delivers before the release begins.
+//
 // == Waiting: await, await_for, backoff ==
 //   await(word, pred) returns the first value it observes for which pred(value) holds; it is an
 //   acquire of that value. It may miss values that come and go: only wait for conditions that, once
@@ -76,6 +84,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <span>
 
 namespace rmalock::fabric {
@@ -152,6 +161,25 @@ auto at_hand(const F& f, Word w) {
         return f.at_hand(w);
     else
         return w;
+}
+
+/// See "Data" above. Fabrics on which data are always there already need not offer the two. `at`
+/// is for a fabric that tells who asked.
+template <Fabric F>
+Value fetch_add_after_data(
+    F& f, Word w, Value v,
+    [[maybe_unused]] std::source_location at = std::source_location::current()) {
+    if constexpr (requires { f.fetch_add_after_data(w, v, at); })
+        return f.fetch_add_after_data(w, v, at);
+    else if constexpr (requires { f.fetch_add_after_data(w, v); })
+        return f.fetch_add_after_data(w, v);
+    else
+        return f.fetch_add(w, v);
+}
+template <Fabric F>
+void deliver(F& f, Rank rank) {
+    if constexpr (requires { f.deliver(rank); })
+        f.deliver(rank);
 }
 
 } // namespace rmalock::fabric

@@ -78,6 +78,17 @@ class HybridFabric {
                               : remote_->scan(first, stride, out);
     }
 
+    // On the node data are there when the call that puts them returns.
+    [[gnu::always_inline]] Value fetch_add_after_data(Word w, Value v) {
+        return all_near_           ? near().fetch_add(w, v)
+               : same_node(w.rank) ? fetch_add_any(w, v)
+                                   : remote_->fetch_add_after_data(w, v);
+    }
+    void deliver(Rank rank) {
+        if (!same_node(rank))
+            remote_->deliver(rank);
+    }
+
     void flush(Rank rank) {
         if (!same_node(rank) || domain_ == Domain::nic)
             remote_->flush(rank);

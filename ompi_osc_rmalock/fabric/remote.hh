@@ -19,6 +19,8 @@ class RemoteWords {
     virtual Value compare_swap(Word word, Value expected, Value desired) = 0;
     virtual void put(Word word, Value value) = 0;
     virtual void add(Word word, Value operand) = 0;
+    virtual Value fetch_add_after_data(Word word, Value operand) = 0;
+    virtual void deliver(Rank rank) = 0;
     virtual void scan(Word first, Slot stride, std::span<Value> out) = 0;
     virtual void flush(Rank rank) = 0;
     virtual void flush_all() = 0;

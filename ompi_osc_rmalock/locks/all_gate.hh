@@ -45,7 +45,7 @@
 //                              for every node: await L == 0; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
 //                              for every node: SWAP(M, 0); mode -> 0
-//    release       strike it out; release the target; ADD(G, -X1) if it was counted    (posted)
+//    release       release the target; strike it out; ADD(G, -X1) if it was counted    (posted)
 //
 //    The exclusive room is open in mode 2 when n_A == 0, to R4's callers also when n_X != 0; and to
 //    these in mode 1.
@@ -197,9 +197,10 @@ class AllGate {
     }
 
     void release_exclusive(Rank target, Hold hold) {
+        lock_.release_exclusive(target, hold);
+        // Not sooner: the release may be what brings the holder's data to the target.
         if constexpr (!kGatedAlways)
             ledgers_.leave(target);
-        lock_.release_exclusive(target, hold);
         if (hold.in_room) [[unlikely]]
             fabric_.add(gate_, Value{0} - G::kOneExclusive);
     }

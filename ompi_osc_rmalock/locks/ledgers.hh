@@ -41,8 +41,8 @@ class Ledgers {
 
     bool kept() const { return !fabric::is_of_one_node<F> && !places_.nodes.empty(); }
 
-    /// Before the first verb of an acquire, and before that of a release: critical sections lie in
-    /// between.
+    /// Before the first verb of an acquire, and after the last of a release: critical sections lie
+    /// in between.
     void enter(Rank target) {
         if (kept())
             fabric_.count(places_.mine, entry(target));

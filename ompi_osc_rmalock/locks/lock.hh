@@ -41,6 +41,13 @@ inline constexpr bool has_shared_mode = !requires {
     requires !L::kShared;
 };
 
+/// Whether a lock sees to it that the holder's data are at the target before it lets others in
+/// (fabric/concept.hh), at its release of shared and exclusive holds.
+template <class L>
+inline constexpr bool delivers = requires {
+    requires L::kDelivers;
+};
+
 /// A lock may offer its acquires in two steps: begin_…() does what there is to do when nobody is
 /// met and returns whether that was all, with kAlone as an exclusive's hold and none as a reader's.
 /// It hands out what it saw, and finish_…() goes on from there. So that a caller can inline the

@@ -31,9 +31,9 @@
 //               v.MB: wait if v.W;  in
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
 //           wait(RH[s.PH]), or pass waiting writers, as in pfx.hh
-//    s_rel  in by way of A: depart(D)
-//           else s = FADD(S, -1, and +MB1 if K_in readers of its node came in this phase, and
-//                            it could make the node a member)
+//    s_rel  in by way of A: DELIVER; depart(D)
+//           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
+//                                       phase, and it could make the node a member)
 //               if s.XC: leave(RO)
 //    x_acq  if FADD(COME, 1) != 0: take(BATON);  if PASS: in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
@@ -46,11 +46,12 @@
 //               if readers are inside: open(RO); await GONE; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
 //               chain = 0                                           // no reader waits for its end
-//           if in a row < T_L and chain < T_W and GET(COME) > in a row: give(BATON, PASS); return
+//           if in a row < T_L and chain < T_W and GET(COME) > in a row:
+//               DELIVER; give(BATON, PASS); return
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
-//           if nsucc and chain < T_W: PUT(nsucc.STATUS, DIRECT)
-//           else if members: open(all members);  flush
-//               s = FADD(S, PH - cohorts * X1, +X1 if nsucc)                      // phase change
+//           if nsucc and chain < T_W: DELIVER; PUT(nsucc.STATUS, DIRECT)
+//           else if members: DELIVER; open(all members);  flush
+//               s = FADD_AFTER_DATA(S, PH - cohorts * X1, +X1 if nsucc)           // phase change
 //               if s.RC: wake_all(RH[s.PH])
 //               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
@@ -120,6 +121,7 @@ template <fabric::Fabric F>
 class Pfl {
   public:
     static constexpr const char* kName = "pfl";
+    static constexpr bool kDelivers = true;
     static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
     /// Slots of the pool per lock that a process holds or awaits.
     static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
@@ -163,6 +165,7 @@ class Pfl {
     void release_shared(Rank target, Hold held) {
         const Word a = counter(my_node_, target);
         if (held.opaque == kByMember) {
+            fabric::deliver(fabric_, target);
             members_.depart(a);
             return;
         }
@@ -171,7 +174,7 @@ class Pfl {
                 return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
             }))
             change += kMember1;
-        if (exclusives(fabric_.fetch_add(word(target, kS), change)) != 0)
+        if (exclusives(fabric::fetch_add_after_data(fabric_, word(target, kS), change)) != 0)
             drain_.leave(word(target, kRo));
     }
 
@@ -196,6 +199,7 @@ class Pfl {
             fabric_.get(come) > mine.in_a_row) {
             Turn next = mine;
             ++next.in_a_row, ++next.chain;
+            fabric::deliver(fabric_, target);
             baton_.give(baton, packed(next), passed);
             return;
         }
@@ -387,6 +391,7 @@ class Pfl {
                 succ = queue_.leave(word(target, kTail), node);
         }
         if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < kMostCohorts) {
+            fabric::deliver(fabric_, target);
             queue_.tell(succ, packed(mine));
             fabric::handed_over(fabric_, node_of(succ).rank);
         } else
@@ -434,11 +439,13 @@ class Pfl {
 
     /// Lets the readers in that wait, and whoever is next take the target from them.
     void change_phase(Rank target, const Turn& mine, Value succ) {
-        if (mine.members)
+        if (mine.members) {
+            fabric::deliver(fabric_, target);
             members_.open(target, counters(target));
+        }
         const Value inherited = succ != 0;
-        const Value s =
-            fabric_.fetch_add(word(target, kS), kPhase - (mine.cohorts - inherited) * kX1);
+        const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS),
+                                                     kPhase - (mine.cohorts - inherited) * kX1);
         if (readers(s) != 0) {
             readers_.wake_all(list(target, s));
             fabric::mode_changed(fabric_);

@@ -28,7 +28,7 @@
 //           if o.drainer: if GET(S).PH != s.PH: undo; return true
 //           else: undo; return false
 //    undo   as the second half of s_rel
-//    s_rel  s = FADD(S, -1)
+//    s_rel  s = FADD_AFTER_DATA(S, -1)
 //           if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(o.drainer.DRN, 1)
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in            // one atomic if s.RC == 0
 //           if join(TAIL): await STATUS, which is one of
@@ -41,8 +41,8 @@
 //                 if FADD(RO, [-me | 0]).count == 0: return
 //                 DRN = 0;  n = FADD(RO, [me | 0]).count           // somebody joined: open again
 //    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
-//           if succ and chain < T_W: PUT(succ.STATUS, DIRECT(chain)); return
-//           s = FADD(S, PH - chain * X1)                                         // phase change
+//           if succ and chain < T_W: DELIVER; PUT(succ.STATUS, DIRECT(chain)); return
+//           s = FADD_AFTER_DATA(S, PH - chain * X1)                              // phase change
 //           if s.RC: wake_all(RH[s.PH])
 //           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
@@ -53,8 +53,8 @@
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in
 //           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(r);  in
 //    x_rel  if it had the baton and chain < T_W and GET(S).XC > chain:
-//               give(BATON, DIRECT(chain)); return
-//           s = FADD(S, PH - chain * X1);  if s.RC: wake_all(RH[s.PH])
+//               DELIVER; give(BATON, DIRECT(chain)); return
+//           s = FADD_AFTER_DATA(S, PH - chain * X1);  if s.RC: wake_all(RH[s.PH])
 //           if s.XC > chain: give(BATON, PHASE(s.RC))
 //
 // The baton is given only if more are registered than have been inside since the change of phase:
@@ -113,6 +113,7 @@ template <fabric::Fabric F>
 class Pfx {
   public:
     static constexpr const char* kName = "pfx";
+    static constexpr bool kDelivers = true;
     static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
     /// Slots of the pool per lock that a process holds or awaits.
     static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
@@ -148,7 +149,7 @@ class Pfx {
     }
 
     void release_shared(Rank target, Hold) {
-        const Value s = fabric_.fetch_add(word(target, kS), Value{0} - 1);
+        const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS), Value{0} - 1);
         if (exclusives(s) != 0) [[unlikely]]
             leave_drain(target);
     }
@@ -268,9 +269,10 @@ class Pfx {
     [[gnu::noinline]] void release_from_queue(Rank target, Turn mine) {
         const bool in_a_row = mine.chain < limits_.t_w;
         if (limits_.t_l != 0) {
-            if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain)
+            if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain) {
+                fabric::deliver(fabric_, target);
                 baton_.give(word(target, kHw), direct(mine.chain), passed(mine));
-            else
+            } else
                 change_phase(target, mine, 0);
             return;
         }
@@ -279,9 +281,10 @@ class Pfx {
         if (succ == 0)
             succ = queue_.leave(word(target, kTail), node);
         pool_.give(node);
-        if (succ != 0 && in_a_row)
+        if (succ != 0 && in_a_row) {
+            fabric::deliver(fabric_, target);
             tell(succ, direct(mine.chain));
-        else
+        } else
             change_phase(target, mine, succ);
     }
 
@@ -356,7 +359,8 @@ class Pfx {
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
     [[gnu::always_inline]] void change_phase(Rank target, Turn mine, Value succ) {
-        const Value s = fabric_.fetch_add(word(target, kS), kPhase - mine.chain * kX1);
+        const Value s =
+            fabric::fetch_add_after_data(fabric_, word(target, kS), kPhase - mine.chain * kX1);
         if ((s & ~kPhase) != mine.chain * kX1) [[unlikely]]
             let_in(target, mine, succ, s);
     }

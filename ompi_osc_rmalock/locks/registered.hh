@@ -46,6 +46,7 @@ class Registered final : public WindowLock {
     void release(Rank target, bool exclusive, Hold hold) override {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
     }
+    bool delivers() const override { return locks::delivers<Lock>; }
     bool is_taken(Rank target, bool exclusive) override {
         return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
     }

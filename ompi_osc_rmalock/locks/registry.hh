@@ -20,6 +20,9 @@ class WindowLock {
     /// (locks/all_gate.hh).
     virtual Hold acquire(Rank target, bool exclusive, bool holding) = 0;
     virtual void release(Rank target, bool exclusive, Hold hold) = 0;
+    /// Whether release() sees to it that the holder's puts are at the target before others get in
+    /// (fabric/concept.hh); else they have to be before it is called.
+    virtual bool delivers() const = 0;
     /// For diagnosis: whether an acquire would have to wait now for a lock that conflicts. A lock
     /// without a shared mode cannot tell a shared holder from an exclusive one; then shared
     /// acquires hear no.

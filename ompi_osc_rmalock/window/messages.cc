@@ -47,9 +47,9 @@ void Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
 }
 
 bool Outbox::ask(ucx::Worker& worker, ucx::Peer& peer) {
-    const std::lock_guard lock(mutex_);
-    if (acknowledged_.load(std::memory_order_acquire) >= sent_)
+    if (all_applied())
         return false;
+    const std::lock_guard lock(mutex_);
     if (asked_.load() < sent_) {
         asked_.store(sent_);
         MessageHeader header{};
@@ -59,6 +59,11 @@ bool Outbox::ask(ucx::Worker& worker, ucx::Peer& peer) {
         worker.send(peer, bytes_of(header), {});
     }
     return true;
+}
+
+bool Outbox::all_applied() {
+    const std::lock_guard lock(mutex_);
+    return acknowledged_.load(std::memory_order_acquire) >= sent_;
 }
 
 void Messages::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,

@@ -67,6 +67,8 @@ class Outbox {
     bool ask(ucx::Worker& worker, ucx::Peer& peer);
     /// Whether all that were sent before the last ask() have been applied.
     bool applied() const { return acknowledged_.load(std::memory_order_acquire) >= asked_.load(); }
+    /// Whether all have been, as far as this side has heard.
+    bool all_applied();
     bool used() const { return used_.load(std::memory_order_acquire); }
     /// Whether all results are there.
     bool results_done() const { return results_.done(); }

@@ -79,7 +79,8 @@ Status Window::unlock_any(Rank target) {
     }
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
-    complete_at(target);
+    if (mine.nocheck || !goes_with_release(target))
+        complete_at(target);
     if (mine.nocheck)
         finish_stores();
     else
@@ -165,6 +166,11 @@ void Window::complete_at(Rank target) {
     // On the node nothing is ever outstanding.
     if (!fabric_.same_node(target))
         remote_->complete(target);
+}
+
+/// Whether the release sees to what is under way to the target, in the round trip that it takes.
+bool Window::goes_with_release(Rank target) {
+    return !fabric_.same_node(target) && lock_->delivers() && remote_->orders_behind_data(target);
 }
 
 void Window::complete_everywhere() {

@@ -238,6 +238,23 @@ void Remote::add(Word word, Value operand) {
     });
 }
 
+Value Remote::fetch_add_after_data(Word word, Value operand) {
+    if (!orders_behind_data(word.rank)) {
+        deliver(word.rank);
+        return fetch_add(word, operand);
+    }
+    count_verb();
+    count_round_trip();
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().fetch_add_after_puts(waiter_, *target.peer, address(target, word.slot),
+                                             target.state, operand);
+    });
+}
+void Remote::deliver(Rank rank) {
+    or_end_the_job([&] { complete(rank); });
+}
+
 /// What lies between the words comes along.
 void Remote::scan(Word first, fabric::Slot stride, std::span<Value> out) {
     count_verb();
@@ -299,6 +316,11 @@ void Remote::complete(Rank target) {
     count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
     if (asked)
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
+}
+
+bool Remote::orders_behind_data(Rank target) {
+    Reachable& there = reachable(target);
+    return there.outbox.all_applied() && worker().orders_behind_puts(*there.peer);
 }
 
 void Remote::complete_all() {

@@ -54,6 +54,8 @@ class Remote final : public fabric::RemoteWords {
                                fabric::Value desired) override;
     void put(fabric::Word word, fabric::Value value) override;
     void add(fabric::Word word, fabric::Value operand) override;
+    fabric::Value fetch_add_after_data(fabric::Word word, fabric::Value operand) override;
+    void deliver(Rank rank) override;
     void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) override;
     void flush(Rank rank) override;
     void flush_all() override;
@@ -70,6 +72,8 @@ class Remote final : public fabric::RemoteWords {
     /// Complete at the target as well. (flush() is for words and moves only.)
     void complete(Rank target);
     void complete_all();
+    /// Whether fetch_add_after_data can take along what is under way to the target.
+    bool orders_behind_data(Rank target);
 
     void wait_for(const ucx::Completion& completion);
 

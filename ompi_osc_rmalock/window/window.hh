@@ -205,6 +205,7 @@ class Window {
                     const Place& place, ucx::Completion* completion);
     /// What this process has begun at a target, or at all, is complete there.
     void complete_at(Rank target);
+    bool goes_with_release(Rank target);
     void complete_everywhere();
     /// DYNAMIC: what others have attached may have changed.
     void renew_regions() {

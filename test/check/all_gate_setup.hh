@@ -68,6 +68,7 @@ class GatedWindow {
 
     class Calls {
       public:
+        static constexpr bool kDelivers = locks::delivers<Lock>;
         explicit Calls(GatedWindow& window) : w_(window) {}
         locks::Hold acquire_shared(Rank target) {
             const locks::Hold hold = locks::acquire_shared(w_.lock_, target, kRule && w_.held_ > 0);

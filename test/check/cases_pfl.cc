@@ -103,6 +103,10 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<LeavesNone>("leaves_none", Failure::exclusion, "2W+1R N=1", {w2, w2, r2}, apart));
     look_on();
+    add(mutant<NoDelivery>("no_delivery", Failure::data, "3W N=1", {w2, w2, w2}, apart));
+    add(mutant<NoDelivery>("no_delivery", Failure::data, "3W N=2", {w2, w2, w2}, pairs));
+    add(mutant<NoDelivery>("no_delivery", Failure::data, "1W+1R N=1", {w2, r2}, apart));
+    add(mutant<DataOvertaken>("data_overtaken", Failure::data, "1W+1R N=1", {w2, r2}, apart));
     add(at_home(mutant<LooksPastReaders>("looks_past_readers", Failure::bypass, "2W+1R N=1",
                                          {writer(3), w2, r1}, apart)));
     PflMachine endless = pairs;

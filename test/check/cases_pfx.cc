@@ -107,6 +107,7 @@ void add_passing(std::vector<Case>& cases) {
            Failure::deadlock);
     mutant(pfx<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
            Failure::deadlock);
+    mutant(pfx<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
     mutant(pfx<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
            Failure::exclusion);
 }
@@ -165,6 +166,8 @@ void add_pfx(std::vector<Case>& cases) {
         mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J", {w2, w2, r1, j1}));
     cases.push_back(
         mutant<DrainOneLook>("drain_one_look", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
+    cases.push_back(mutant<NoDelivery>("no_delivery", Failure::data, "3W", {w2, w2, w2}));
+    cases.push_back(mutant<DataOvertaken>("data_overtaken", Failure::data));
     // The deadlock that joining is for.
     cases.push_back(
         mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", kHoldAndWait));

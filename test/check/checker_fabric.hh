@@ -31,6 +31,12 @@ class CheckerFabric {
         return perform(Verb::compare_swap, w, desired, expected, at);
     }
 
+    Value fetch_add_after_data(Word w, Value v, At at = At::current()) {
+        return perform(Verb::fetch_add, w, v, 0, at, true);
+    }
+    /// No step: nobody can tell when it happens.
+    void deliver(Rank rank) { world_.deliver_data(self_, rank); }
+
     void put(Word w, Value v, At at = At::current()) { post(Verb::put, w, v, at); }
     void add(Word w, Value v, At at = At::current()) { post(Verb::add, w, v, at); }
 
@@ -58,12 +64,14 @@ class CheckerFabric {
     void wake(Rank) {} // nobody parks
 
   private:
-    Value perform(Verb verb, Word w, Value operand, Value expected, At at) {
+    Value perform(Verb verb, Word w, Value operand, Value expected, At at,
+                  bool after_data = false) {
         Request request;
         request.verb = verb;
         request.word = w;
         request.operand = operand;
         request.expected = expected;
+        request.after_data = after_data;
         request.at = at;
         return world_.perform(self_, request);
     }

@@ -30,14 +30,15 @@ enum class Failure : std::uint8_t {
     exclusion,
     deadlock,
     bypass,
+    data,
     word_class,
     wild_word,
     endless
 };
 
 constexpr const char* name_of(Failure failure) {
-    constexpr const char* names[] = {"clean",      "mutual exclusion", "deadlock", "bypass",
-                                     "word class", "wild word",        "endless"};
+    constexpr const char* names[] = {"clean", "mutual exclusion", "deadlock",  "bypass",
+                                     "data",  "word class",       "wild word", "endless"};
     return names[static_cast<unsigned>(failure)];
 }
 

@@ -133,6 +133,8 @@ class Actor {
             return;
         }
         world_.leave(self_, op.target, held.mode);
+        if constexpr (locks::delivers<std::remove_cvref_t<decltype(local_.lock)>>)
+            world_.leave_data(self_, op.target, held.mode);
         if (as_shared(held.mode))
             local_.lock.release_shared(op.target, held.hold);
         else

@@ -127,6 +127,8 @@ void World::step(Rank rank, bool give_up) {
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     note_use(rank, p.request.verb, p.request.word);
+    if (p.request.after_data)
+        deliver_data(rank, p.request.word.rank);
     if (is_read_modify_write(p.request.verb) &&
         program_.announces(p.request.word, p.request.operand, p.result) && p.wait.resource >= 0)
         p.wait.announced = true;
@@ -266,6 +268,12 @@ void World::enter(Rank rank) {
         occupancy(mine.resource + i).enter(mine.mode);
         lawful = lawful && occupancy(mine.resource + i).lawful();
     }
+    for (const Process& other : processes_)
+        if (other.data.resource >= mine.resource &&
+            other.data.resource < mine.resource + mine.resources &&
+            (mine.mode == Mode::exclusive || other.data.mode == Mode::exclusive))
+            fail(Failure::data, fmt::format("{} enters {}, and data of who was in are not there",
+                                            rank, other.data.resource));
     if (!lawful)
         fail(Failure::exclusion, fmt::format("{} enters {} beside somebody it excludes", rank,
                                              check::name_of(mine.mode)));
@@ -295,6 +303,25 @@ void World::leave(Rank rank, Rank resource, Mode mode, Rank resources) {
     if (story_ != nullptr)
         story_->push_back(
             fmt::format("{:>4} is about to leave {} ({})", rank, resource, check::name_of(mode)));
+}
+
+void World::leave_data(Rank rank, Rank target, Mode mode) {
+    process(rank).data = {target, 1, mode};
+}
+
+void World::deliver_data(Rank rank, Rank target) {
+    if (process(rank).data.resource == target)
+        process(rank).data.resource = -1;
+}
+
+void World::between_operations(Rank rank, Fingerprint local) {
+    Process& p = process(rank);
+    if (p.data.resource >= 0)
+        fail(Failure::data,
+             fmt::format("{} has left {}, and its data are not there", rank, p.data.resource));
+    p.data.resource = -1;
+    p.history = local;
+    p.after_first_verb = 0;
 }
 
 void World::fail(Failure failure, std::string text) {

@@ -50,8 +50,9 @@ struct Request {
     Verb verb = Verb::get;
     Word word{0, 0};
     Value operand = 0;
-    Value expected = 0;     ///< compare_swap
-    bool everybody = false; ///< flush_all
+    Value expected = 0;      ///< compare_swap
+    bool everybody = false;  ///< flush_all
+    bool after_data = false; ///< fetch_add_after_data
     /// await: whether `predicate`, which lies on the process's stack, holds.
     bool (*holds)(const void* predicate, Value) = nullptr;
     const void* predicate = nullptr;
@@ -113,11 +114,11 @@ class World {
     void wait(Rank rank, Rank resource, Mode mode, Rank resources = 1);
     void enter(Rank rank);
     void leave(Rank rank, Rank resource, Mode mode, Rank resources = 1);
+    /// `rank`, which is about to leave `target`, has put data there that its release delivers.
+    void leave_data(Rank rank, Rank target, Mode mode);
+    void deliver_data(Rank rank, Rank target);
     /// Between two operations a process's local state is known without its history: `local`.
-    void between_operations(Rank rank, Fingerprint local) {
-        process(rank).history = local;
-        process(rank).after_first_verb = 0;
-    }
+    void between_operations(Rank rank, Fingerprint local);
 
   private:
     /// A process leaves the resources it holds when the first verb of its release takes effect.
@@ -135,6 +136,9 @@ class World {
         Fingerprint after_first_verb = 0; ///< history then, in the current operation; 0: none yet
         Wait wait;
         Leaving leaving;
+        /// Data that may not be at the target yet. No part of the fingerprint: how far a release
+        /// has come is in the history, and between operations there are none.
+        Leaving data;
     };
     struct Start {
         World* world;

@@ -66,6 +66,67 @@ static void increment_pair(const struct window* w, int target) {
     put_word(w, target, 1, &b);
 }
 
+/// Counts up all of a block that must always be one number, in two puts that nobody flushes; and a
+/// word behind it. Now and then gets that word instead, which is not to see what the next holder
+/// puts.
+static void increment_block(const struct window* w, int words, int behind, int64_t* block,
+                            bool gets) {
+    int64_t last, again = -1;
+    get_word(w, 0, behind, &last);
+    OK(MPI_Get(block, words, MPI_INT64_T, 0, at(w, 0, 0), words, MPI_INT64_T, w->win));
+    OK(MPI_Win_flush(0, w->win));
+    const int64_t seen = block[0], next = last + 1;
+    int others = 0;
+    for (int i = 0; i < words; ++i) {
+        others += block[i] != seen;
+        block[i] = seen + 1;
+    }
+    CHECK_EQ(0, others);
+    const int half = (words + 1) / 2;
+    OK(MPI_Put(block + half, words - half, MPI_INT64_T, 0, at(w, 0, half), words - half,
+               MPI_INT64_T, w->win));
+    OK(MPI_Put(block, half, MPI_INT64_T, 0, at(w, 0, 0), half, MPI_INT64_T, w->win));
+    if (gets)
+        get_word(w, 0, behind, &again);
+    else
+        put_word(w, 0, behind, &next);
+    OK(MPI_Win_unlock(0, w->win));
+    CHECK(!gets || again == last);
+}
+
+/// A release that goes out behind the holder's puts must not come before them.
+static void data_come_before_the_next_holder(void) {
+    enum { WORDS = 40000 };
+    static const int lengths[] = {1, 600, WORDS};
+    struct window w;
+    if (!open_words(&w, WORDS + 1))
+        return;
+    int64_t* block = malloc(WORDS * sizeof *block);
+    int64_t rounds = 0;
+    for (int l = 0; l < 3; ++l) {
+        const int times = lengths[l] == WORDS ? 10 : ROUNDS;
+        for (int i = 0; i < times; ++i) {
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
+            increment_block(&w, lengths[l], WORDS, block, i % 4 == 3);
+        }
+        rounds += times;
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; T.rank == 0 && i < lengths[l]; i += lengths[l] - 1 + (lengths[l] == 1))
+            CHECK_EQ(rounds * T.ranks, own_word(&w, i));
+        // The next length begins with one number everywhere.
+        if (T.rank == 0) {
+            for (int i = 0; i < WORDS; ++i)
+                block[i] = rounds * T.ranks;
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
+            OK(MPI_Put(block, WORDS, MPI_INT64_T, 0, at(&w, 0, 0), WORDS, MPI_INT64_T, w.win));
+            OK(MPI_Win_unlock(0, w.win));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    free(block);
+    window_close(&w);
+}
+
 static void check_pair(const struct window* w, int target) {
     int64_t a = -1, b = -2;
     get_word(w, target, 0, &a);
@@ -677,6 +738,9 @@ static const struct test_case cases[] = {
     {.name = "exclusive_excludes", .run = exclusive_excludes, .each = IN_ANY},
     {.name = "exclusive_excludes_on_one_target",
      .run = exclusive_excludes_on_one_target,
+     .each = IN_ANY},
+    {.name = "data_come_before_the_next_holder",
+     .run = data_come_before_the_next_holder,
      .each = IN_ANY},
     {.name = "shared_excludes_exclusive", .run = shared_excludes_exclusive, .each = IN_ANY},
     {.name = "lock_all_excludes_exclusive", .run = lock_all_excludes_exclusive, .each = IN_ANY},

@@ -543,7 +543,8 @@ bool same(const char* what, const ucx::Counters& expected) {
 }
 
 /// The README's table of round trips: rank 3 at a target on the other node, nobody else about.
-bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock) {
+bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock,
+                    bool puts_go_along) {
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
     spec.params.lock = lock;
     rmalock_window_t* window = nullptr;
@@ -578,16 +579,27 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
         good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
         good &= rmalock_unlock(window, 0) == RMALOCK_OK;
         ucx::Counters with_put = unlock;
-        with_put.puts = with_put.flushes = 1;
+        with_put.puts = 1;
+        with_put.flushes = puts_go_along ? 0 : 1; // that had to be waited for by itself
         good &= same("put and unlock", with_put);
+        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
+        verbs();
+        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
+        good &= rmalock_get(window, "MPI_Get", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
+        good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+        ucx::Counters with_get = unlock;
+        with_get.puts = with_get.gets = with_get.flushes = 1;
+        good &= same("put, get and unlock", with_get);
     }
     return rmalock_window_free(window) == RMALOCK_OK && good;
 }
 
 TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
-    on_two_nodes("cpu",
-                 [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}); });
-    on_two_nodes("cpu", [](Member& m) { return verbs_of_calls(m, "pfx", {.fetches = 1}); });
+    on_two_nodes(
+        "cpu", [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}, false); });
+    for (const char* lock : {"pfx", "pfl"})
+        on_two_nodes("cpu",
+                     [lock](Member& m) { return verbs_of_calls(m, lock, {.fetches = 1}, true); });
 }
 
 /// A word of rank 0 that rank 1 can reach without any window.

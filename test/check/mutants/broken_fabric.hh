@@ -16,6 +16,8 @@ struct Sound {
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
     bool skips_count(Word, Value) { return false; }
+    bool skips_deliver() { return false; }
+    bool fetches_before_data(Word) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
     bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
     bool compares(Word) { return true; }     ///< else a compare_swap swaps, and says it did
@@ -41,13 +43,13 @@ class BrokenFabric {
     Value get(Word w, At at = At::current()) {
         return did(Verb::get, w, fault_.seen(w, real_.get(w, at)));
     }
-    Value fetch_add(Word w, Value v, At at = At::current()) {
-        if (fault_.skips_fetch_add(w, v))
-            return did(Verb::fetch_add, w, real_.get(w, at));
-        const Value found = real_.fetch_add(w, fault_.added(w, v), at);
-        if (fault_.undoes(w, v, found))
-            real_.fetch_add(w, Value{0} - v, at);
-        return did(Verb::fetch_add, w, fault_.fetched(w, v, found));
+    Value fetch_add(Word w, Value v, At at = At::current()) { return fetch_add(w, v, false, at); }
+    Value fetch_add_after_data(Word w, Value v, At at = At::current()) {
+        return fetch_add(w, v, !fault_.fetches_before_data(w), at);
+    }
+    void deliver(Rank rank) {
+        if (!fault_.skips_deliver())
+            real_.deliver(rank);
     }
     Value swap(Word w, Value v, At at = At::current()) {
         return did(Verb::swap, w,
@@ -98,6 +100,16 @@ class BrokenFabric {
     void wake(Rank rank) { real_.wake(rank); }
 
   private:
+    Value fetch_add(Word w, Value v, bool after_data, At at) {
+        if (fault_.skips_fetch_add(w, v))
+            return did(Verb::fetch_add, w, real_.get(w, at));
+        const Value add = fault_.added(w, v);
+        const Value found =
+            after_data ? real_.fetch_add_after_data(w, add, at) : real_.fetch_add(w, add, at);
+        if (fault_.undoes(w, v, found))
+            real_.fetch_add(w, Value{0} - v, at);
+        return did(Verb::fetch_add, w, fault_.fetched(w, v, found));
+    }
     Value did(Verb verb, Word w, Value v) {
         fault_.done(verb, w, v);
         return v;

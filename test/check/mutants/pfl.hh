@@ -7,7 +7,9 @@
 namespace rmalock::check::pfl_fault {
 
 using locks::DrainWord;
+using pfx_fault::DataOvertaken;
 using pfx_fault::JoinNoRecheck; // S and RO are where they are in pfx.hh
+using pfx_fault::NoDelivery;
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
 

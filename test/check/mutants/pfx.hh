@@ -116,4 +116,14 @@ struct NoDrain : DrainOneLook {
     bool skips_await(Word w) { return is(w, kDrn); }
 };
 
+/// Who hands the lock over does not see to its data first.
+struct NoDelivery : Sound {
+    bool skips_deliver() { return true; }
+};
+
+/// Who changes the phase, or leaves as a reader, does it with an atomic that may overtake its data.
+struct DataOvertaken : Sound {
+    bool fetches_before_data(Word) { return true; }
+};
+
 } // namespace rmalock::check::pfx_fault
