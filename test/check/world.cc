@@ -306,7 +306,8 @@ void World::leave(Rank rank, Rank resource, Mode mode, Rank resources) {
 }
 
 void World::leave_data(Rank rank, Rank target, Mode mode) {
-    process(rank).data = {target, 1, mode};
+    if (program_.watch_data)
+        process(rank).data = {target, 1, mode};
 }
 
 void World::deliver_data(Rank rank, Rank target) {

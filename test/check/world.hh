@@ -28,6 +28,7 @@ struct Program {
     Rank resources = 1;      ///< what the ghosts know about: one per target, one for a gate
     Domain domain = Domain::cpu;
     bool watch_overtaking = true; ///< counts overtaking; costs states
+    bool watch_data = true;       ///< who enters must find the data of who left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     OvertakenBound bound{};
