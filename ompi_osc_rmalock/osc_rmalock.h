@@ -147,6 +147,15 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
                            const struct ompi_datatype_t* datatype);
 void osc_rmalock_side_close(osc_rmalock_side_t* side);
 
+/* The span of bytes that `count` > 0 elements touch, relative to their address. */
+static inline void osc_rmalock_span(const struct ompi_datatype_t* datatype, size_t count,
+                                    ptrdiff_t* low, ptrdiff_t* high) {
+    const opal_datatype_t* type = &datatype->super;
+    const ptrdiff_t last = (ptrdiff_t)(count - 1) * (type->ub - type->lb);
+    *low = type->true_lb + (last < 0 ? last : 0);
+    *high = type->true_ub + (last > 0 ? last : 0);
+}
+
 /* A transfer that is one contiguous range on both sides. */
 typedef struct osc_rmalock_range {
     ptrdiff_t origin_offset,

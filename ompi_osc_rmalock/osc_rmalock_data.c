@@ -18,26 +18,6 @@ static inline void copy_bytes(void* to, const void* from, size_t bytes) {
     }
 }
 
-/* The short way, for which nothing has to be asked or told: whether it was taken. */
-static inline __attribute__((always_inline)) bool
-copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-       int target, ptrdiff_t target_disp, int target_count, struct ompi_datatype_t* target_dt,
-       struct ompi_win_t* win) {
-    osc_rmalock_range_t range;
-    if (OPAL_UNLIKELY(osc_rmalock_gpus) ||
-        !osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
-        return false;
-    }
-    void* memory = rmalock_at_hand(osc_rmalock_window(win), is_put, target, target_disp,
-                                   range.target_offset, range.bytes);
-    if (NULL == memory) {
-        return false;
-    }
-    char* first = (char*)origin_addr + range.origin_offset;
-    copy_bytes(is_put ? memory : first, is_put ? first : memory, range.bytes);
-    return true;
-}
-
 /* Elements with gaps, in memory that this process maps: Open MPI's own copy between two datatypes
  * is the fastest, since it need not ask for the runs of both. */
 static inline int copy_elements(bool is_put, void* origin_addr, int origin_count,
@@ -47,6 +27,50 @@ static inline int copy_elements(bool is_put, void* origin_addr, int origin_count
                                          target_dt)
                   : ompi_datatype_sndrcv(memory, target_count, target_dt, origin_addr, origin_count,
                                          origin_dt);
+}
+
+static __attribute__((noinline)) bool
+copied_elements(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
+                int target, ptrdiff_t target_disp, int target_count,
+                struct ompi_datatype_t* target_dt, struct ompi_win_t* win, int* rc) {
+    ptrdiff_t low, high;
+    const size_t bytes = origin_dt->super.size * (size_t)origin_count;
+    if (0 == bytes || bytes > ONE_ROUND || 0 == target_count) {
+        return false;
+    }
+    osc_rmalock_span(target_dt, (size_t)target_count, &low, &high);
+    char* memory = rmalock_at_hand(osc_rmalock_window(win), is_put, target, target_disp, low,
+                                   (size_t)(high - low));
+    if (NULL == memory) {
+        return false;
+    }
+    *rc = copy_elements(is_put, origin_addr, origin_count, origin_dt, memory - low, target_count,
+                        target_dt);
+    return true;
+}
+
+/* The short ways, for which nothing has to be asked or told: whether one was taken. */
+static inline __attribute__((always_inline)) bool
+copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
+       int target, ptrdiff_t target_disp, int target_count, struct ompi_datatype_t* target_dt,
+       struct ompi_win_t* win, int* rc) {
+    osc_rmalock_range_t range;
+    if (OPAL_UNLIKELY(osc_rmalock_gpus)) {
+        return false;
+    }
+    if (!osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
+        return copied_elements(is_put, origin_addr, origin_count, origin_dt, target, target_disp,
+                               target_count, target_dt, win, rc);
+    }
+    void* memory = rmalock_at_hand(osc_rmalock_window(win), is_put, target, target_disp,
+                                   range.target_offset, range.bytes);
+    if (NULL == memory) {
+        return false;
+    }
+    char* first = (char*)origin_addr + range.origin_offset;
+    copy_bytes(is_put ? memory : first, is_put ? first : memory, range.bytes);
+    *rc = OMPI_SUCCESS;
+    return true;
 }
 
 // All four calls. A get writes to origin_addr, a put only reads it.
@@ -97,9 +121,10 @@ static int transfer(bool is_put, const char* call, void* origin_addr, int origin
 int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                     int target, ptrdiff_t target_disp, int target_count,
                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win) {
+    int rc;
     if (copied(true, (void*)origin_addr, origin_count, origin_dt, target, target_disp, target_count,
-               target_dt, win)) {
-        return OMPI_SUCCESS;
+               target_dt, win, &rc)) {
+        return rc;
     }
     return transfer(true, "MPI_Put", (void*)origin_addr, origin_count, origin_dt, target,
                     target_disp, target_count, target_dt, win, NULL);
@@ -131,9 +156,10 @@ int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_data
                      int target, ptrdiff_t target_disp, int target_count,
                      struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
                      struct ompi_request_t** request) {
+    int rc;
     if (copied(true, (void*)origin_addr, origin_count, origin_dt, target, target_disp, target_count,
-               target_dt, win)) {
-        return osc_rmalock_complete_request(OMPI_SUCCESS, request);
+               target_dt, win, &rc)) {
+        return osc_rmalock_complete_request(rc, request);
     }
     return transfer_with_request(true, "MPI_Rput", (void*)origin_addr, origin_count, origin_dt,
                                  target, target_disp, target_count, target_dt, win, request);
@@ -142,9 +168,10 @@ int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_data
 int osc_rmalock_get(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
                     int target, ptrdiff_t target_disp, int target_count,
                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win) {
+    int rc;
     if (copied(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
-               target_dt, win)) {
-        return OMPI_SUCCESS;
+               target_dt, win, &rc)) {
+        return rc;
     }
     return transfer(false, "MPI_Get", origin_addr, origin_count, origin_dt, target, target_disp,
                     target_count, target_dt, win, NULL);
@@ -154,9 +181,10 @@ int osc_rmalock_rget(void* origin_addr, int origin_count, struct ompi_datatype_t
                      int target, ptrdiff_t target_disp, int target_count,
                      struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
                      struct ompi_request_t** request) {
+    int rc;
     if (copied(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
-               target_dt, win)) {
-        return osc_rmalock_complete_request(OMPI_SUCCESS, request);
+               target_dt, win, &rc)) {
+        return osc_rmalock_complete_request(rc, request);
     }
     return transfer_with_request(false, "MPI_Rget", origin_addr, origin_count, origin_dt, target,
                                  target_disp, target_count, target_dt, win, request);

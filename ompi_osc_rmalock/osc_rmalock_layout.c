@@ -31,16 +31,10 @@ static size_t next_runs(void* state, struct iovec* runs, size_t max) {
 /* The span of bytes that the elements touch, relative to the base. */
 static void set_span(rmalock_layout_t* layout, size_t count,
                      const struct ompi_datatype_t* datatype) {
-    ptrdiff_t lb, extent, true_lb, true_extent;
     layout->low = layout->high = 0;
-    if (0 == layout->bytes) { /* an empty type's bounds mean nothing */
-        return;
+    if (0 != layout->bytes) { /* an empty type's bounds mean nothing */
+        osc_rmalock_span(datatype, count, &layout->low, &layout->high);
     }
-    ompi_datatype_get_extent(datatype, &lb, &extent);
-    ompi_datatype_get_true_extent(datatype, &true_lb, &true_extent);
-    const ptrdiff_t last = (ptrdiff_t)(count - 1) * extent;
-    layout->low = true_lb + (last < 0 ? last : 0);
-    layout->high = true_lb + true_extent + (last > 0 ? last : 0);
 }
 
 void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t count,
