@@ -27,9 +27,10 @@
 // == Ledgers: count, scan ==
 //   count(word, v) adds v to a word of the caller's own node that no other process changes, and
 //   that it changes by nothing else. When it returns, it has taken effect; it is sequentially
-//   consistent with the fetching verbs. It is done by the CPU, whatever the domain. scan(first,
-//   stride, out) reads out.size() words of one rank, `stride` slots apart: each as get does, in no
-//   order among themselves, all for the round trip of one.
+//   consistent with the fetching verbs. It is done by the CPU, whatever the domain. scan(ranks,
+//   first, stride, out) reads out.size() / ranks.size() words of each of the ranks, from slot
+//   `first` on and `stride` slots apart: each as get does, in no order among themselves, all for
+//   the round trip of one.
 //
 // == Completion: flush(rank), flush_all() ==
 //   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
@@ -120,7 +121,7 @@ constexpr auto differs(Value unwanted) {
 
 template <class F>
 concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
-                          std::span<Value> out) {
+                          std::span<const Rank> ranks, std::span<Value> out) {
     // Who and where.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
@@ -136,7 +137,7 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.add(w, v) } -> std::same_as<void>;
     // Ledgers.
     { f.count(w, v) } -> std::same_as<void>;
-    { f.scan(w, s, out) } -> std::same_as<void>;
+    { f.scan(ranks, s, s, out) } -> std::same_as<void>;
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;

@@ -73,9 +73,11 @@ class CpuFabric {
     }
 
     void count(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
-    void scan(Word first, Slot stride, std::span<Value> out) {
-        for (Slot i = 0; i < out.size(); ++i)
-            out[i] = get({first.rank, first.slot + i * stride});
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        const auto each = static_cast<Slot>(out.size() / ranks.size());
+        for (std::size_t r = 0; r < ranks.size(); ++r)
+            for (Slot i = 0; i < each; ++i)
+                out[r * each + i] = get({ranks[r], first + i * stride});
     }
 
     // Stores are done when they retire; what is left to do is to keep later loads behind them.

@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "fabric/node.hh"
 #include "fabric/remote.hh"
@@ -73,9 +74,19 @@ class HybridFabric {
         else
             remote_->fetch_add(w, v);
     }
-    void scan(Word first, Slot stride, std::span<Value> out) {
-        same_node(first.rank) ? near().scan(part(first), stride, out)
-                              : remote_->scan(first, stride, out);
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        const std::size_t each = out.size() / ranks.size();
+        std::vector<RemoteWords::Scan> far;
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            const std::span<Value> here = out.subspan(i * each, each);
+            const Rank mine = same_node(ranks[i]) ? part({ranks[i], 0}).rank : -1;
+            if (mine >= 0)
+                near().scan(std::span(&mine, 1), first, stride, here);
+            else
+                far.push_back({ranks[i], here});
+        }
+        if (!far.empty())
+            remote_->scan(far, first, stride);
     }
 
     // On the node data are there when the call that puts them returns.

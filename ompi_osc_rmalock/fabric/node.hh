@@ -25,7 +25,9 @@ class NodeFabric : public CpuFabric {
     void put(Word w, Value v) { counted().put(w, v); }
     void add(Word w, Value v) { counted().add(w, v); }
     void count(Word w, Value v) { counted().count(w, v); }
-    void scan(Word first, Slot stride, std::span<Value> out) { counted().scan(first, stride, out); }
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        counted().scan(ranks, first, stride, out);
+    }
 
     template <Predicate P>
     Value await(Word w, P pred) {

@@ -21,7 +21,12 @@ class RemoteWords {
     virtual void add(Word word, Value operand) = 0;
     virtual Value fetch_add_after_data(Word word, Value operand) = 0;
     virtual void deliver(Rank rank) = 0;
-    virtual void scan(Word first, Slot stride, std::span<Value> out) = 0;
+    /// Reads `out.size()` words of `rank`.
+    struct Scan {
+        Rank rank;
+        std::span<Value> out;
+    };
+    virtual void scan(std::span<const Scan> scans, Slot first, Slot stride) = 0;
     virtual void flush(Rank rank) = 0;
     virtual void flush_all() = 0;
 };

@@ -27,11 +27,12 @@
 //                  if v.n_W, mode != 0, and it holds no other lock:                        (turns)
 //                      FADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
-//                      mode 0: CAS mode 0 -> 1; for every node: SWAP(M, 1);
-//                              for every node: look into its ledgers (ledgers.hh);
+//                      mode 0: CAS mode 0 -> 1; for every node: ADD(M, 1);  FLUSH_ALL
+//                              SCAN every node's ledgers (ledgers.hh);
 //                              for every target in them: acquire and release it shared;
 //                              mode 1 -> 2
-//                  if K_A in a row and CAS mode 2 -> 5:  for every node: FADD(L, OPEN); mode -> 3
+//                  if K_A in a row and CAS mode 2 -> 5:
+//                              for every node: ADD(L, OPEN);  FLUSH_ALL;  mode -> 3
 //    unlock_all    ADD(L, -1) or ADD(G, -A1)                                           (posted)
 //    exclusive     enter it in the own ledger; acquire the target; M == 0: in
 //                  else CAS(G, +X1) if the room is open: in
@@ -41,10 +42,10 @@
 //                             CAS(G, +X1 -W1, and the next turn if n_W becomes 0) as soon as the
 //                             room is open; acquire the target; in
 //                      mode 0: FADD(G, -W1); begin again
-//                      mode 3: CAS mode 3 -> 4; for every node: FADD(L, -OPEN);
-//                              for every node: await L == 0; mode -> 2
+//                      mode 3: CAS mode 3 -> 4; for every node: ADD(L, -OPEN);  FLUSH_ALL
+//                              SCAN every L; await L == 0 where it is not; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
-//                              for every node: SWAP(M, 0); mode -> 0
+//                              for every node: ADD(M, -1);  FLUSH_ALL;  mode -> 0
 //    release       release the target; strike it out; ADD(G, -X1) if it was counted    (posted)
 //
 //    The exclusive room is open in mode 2 when n_A == 0, to R4's callers also when n_X != 0; and to
@@ -102,13 +103,14 @@
 // rank 0 one read, one CAS, and one posted atomic at release; where lock_alls are inside, or open
 // on their nodes, the lock's own twice. lock_all in mode 3 one read, one CAS and one posted atomic,
 // all on the own node; in the others one atomic, and one posted to leave, at rank 0. A change of
-// mode is an atomic for every node, from 3 to 2 two; from 0 to 2 an atomic and a read, and a visit
-// to each target that is held. Windows of one node have no mode 3 and no ledgers: all is on the
-// node, and all P targets are visited. Memory: 3 words per rank, of which 1 is used per window, and
-// 2 per node; and the ledgers.
+// mode is a posted atomic for every node, all for one round trip; from 3 to 2 a read as well, and
+// another round trip; from 0 to 2 the same, and a visit to each target that is held. Windows of one
+// node have no mode 3 and no ledgers: all is on the node, and all P targets are visited. Memory: 3
+// words per rank, of which 1 is used per window, and 2 per node; and the ledgers.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <span>
@@ -236,6 +238,12 @@ class AllGate {
     bool change(Value seen, Mode to) {
         return fabric_.compare_swap(gate_, seen, G::with_mode(seen, to)) == seen;
     }
+    /// To a word of every node's first rank; returns when all have it.
+    void add_everywhere(Slot slot, Value v) {
+        for (const Rank first : nodes_)
+            fabric_.add({first, slot}, v);
+        fabric_.flush_all();
+    }
     /// For who has changed the mode to `from`, and whom all others wait for.
     void finish(Mode from, Mode to) {
         fabric_.fetch_add(gate_, G::step(from, to));
@@ -294,8 +302,7 @@ class AllGate {
 
     /// R1.
     void revoke(bool holding) {
-        for (const Rank first : nodes_)
-            fabric_.swap({first, mark_.slot}, 1);
+        add_everywhere(mark_.slot, 1);
         const auto visit = [&](Rank target) {
             lock_.release_shared(target, acquire_shared(lock_, target, holding));
         };
@@ -312,8 +319,7 @@ class AllGate {
         const Value seen = fabric_.get(gate_);
         if (mode(seen) != Mode::gated || G::waiting(seen) != 0 || !change(seen, Mode::opening))
             return;
-        for (const Rank first : nodes_)
-            fabric_.fetch_add({first, count_.slot}, kOpen);
+        add_everywhere(count_.slot, kOpen);
         finish(Mode::opening, Mode::alls);
     }
 
@@ -393,11 +399,23 @@ class AllGate {
         return (next & (limits_.each_exclusive - 1)) == 0;
     }
 
+    /// Until every L, all of which are closed, is 0; no count grows any more.
+    void await_nobody_counted() {
+        constexpr std::size_t kAtOnce = 64;
+        std::array<Value, kAtOnce> memory;
+        for (std::size_t node = 0; node < nodes_.size(); node += kAtOnce) {
+            const auto some = nodes_.subspan(node).first(std::min(kAtOnce, nodes_.size() - node));
+            const std::span counts = std::span(memory).first(some.size());
+            fabric_.scan(some, count_.slot, 1, counts);
+            for (std::size_t i = 0; i < some.size(); ++i)
+                if (counts[i] != 0)
+                    fabric_.await({some[i], count_.slot}, fabric::equals(0));
+        }
+    }
+
     void close_for_alls() {
-        for (const Rank first : nodes_)
-            fabric_.fetch_add({first, count_.slot}, Value{0} - kOpen);
-        for (const Rank first : nodes_)
-            fabric_.await({first, count_.slot}, fabric::equals(0));
+        add_everywhere(count_.slot, Value{0} - kOpen);
+        await_nobody_counted();
         finish(Mode::closing, Mode::gated);
     }
 
@@ -406,8 +424,7 @@ class AllGate {
         if (kGatedAlways || G::streak(seen) < limits_.exclusives || G::alls(seen) != 0 ||
             mode(seen) != Mode::gated || !change(seen, Mode::opening))
             return;
-        for (const Rank first : nodes_)
-            fabric_.swap({first, mark_.slot}, 0);
+        add_everywhere(mark_.slot, Value{0} - 1);
         finish(Mode::opening, Mode::ungated);
     }
 

@@ -25,7 +25,6 @@ class NodeTable {
     explicit NodeTable(const topology::Level& nodes) {
         for (std::size_t node = 0; node < nodes.elements(); ++node) {
             firsts_.push_back(nodes.members(node).front());
-            sizes_.push_back(static_cast<Slot>(nodes.members(node).size()));
         }
     }
 
@@ -40,14 +39,13 @@ class NodeTable {
             seen.ledgers = {.first = *ledgers,
                             .mine = {firsts_[node], *ledgers + fabric::line(line)},
                             .nodes = firsts_,
-                            .sizes = sizes_};
+                            .largest = static_cast<Slot>(nodes.largest())};
         }
         return seen;
     }
 
   private:
     std::vector<Rank> firsts_;
-    std::vector<Slot> sizes_;
 };
 
 } // namespace rmalock::locks

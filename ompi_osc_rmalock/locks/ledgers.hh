@@ -9,8 +9,8 @@
 // target for held, which is never wrong, and rare; so does who finds more than kMostNamed.
 //
 // Cost: a CPU's atomic to enter, one to leave, both on a line that nobody else writes; to look, a
-// round trip for each kAtOnce processes of a node. Memory: a line at each rank for each process of
-// the largest node.
+// read for each node, and a round trip for each kAtOnce processes. Memory: a line at each rank for
+// each process of the largest node.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,13 @@ struct LedgerPlaces {
     Slot first = 0;                   ///< of each node's first rank
     Word mine{0, 0};                  ///< the calling process's
     std::span<const Rank> nodes = {}; ///< their first ranks; none: nothing is kept
-    std::span<const Slot> sizes = {}; ///< how many processes each has
+    Slot largest = 0;                 ///< how many processes a node has at most
 };
 
 template <fabric::Fabric F>
 class Ledgers {
   public:
-    static constexpr Slot kAtOnce = 64;
+    static constexpr Slot kAtOnce = 256;
     static constexpr std::size_t kMostNamed = 32;
 
     Ledgers(F& fabric, const LedgerPlaces& places) : fabric_(fabric), places_(places) {}
@@ -78,9 +78,12 @@ class Ledgers {
     Targets look() {
         Targets found;
         found.all_ = !kept();
-        for (std::size_t node = 0; node < places_.nodes.size(); ++node)
-            for (Slot read = 0; read < places_.sizes[node] && !found.all_; read += kAtOnce)
-                look(places_.nodes[node], read, places_.sizes[node] - read, found);
+        const Slot each = std::min(places_.largest, kAtOnce);
+        const std::size_t some = kAtOnce / std::max<Slot>(each, 1);
+        for (std::size_t node = 0; node < places_.nodes.size(); node += some)
+            for (Slot read = 0; read < places_.largest && !found.all_; read += each)
+                look(places_.nodes.subspan(node).first(std::min(some, places_.nodes.size() - node)),
+                     read, std::min(each, places_.largest - read), found);
         return found;
     }
 
@@ -88,10 +91,12 @@ class Ledgers {
     static constexpr Value kOne = Value{1} << 40;
     static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
 
-    void look(Rank node, Slot from, Slot left, Targets& found) {
+    /// `each` of every node, from number `from` on; where there are fewer processes there are
+    /// zeros.
+    void look(std::span<const Rank> nodes, Slot from, Slot each, Targets& found) {
         std::array<Value, kAtOnce> memory;
-        const std::span ledgers = std::span(memory).first(std::min(left, kAtOnce));
-        fabric_.scan({node, places_.first + fabric::line(from)}, fabric::kWordsPerLine, ledgers);
+        const std::span ledgers = std::span(memory).first(nodes.size() * each);
+        fabric_.scan(nodes, places_.first + fabric::line(from), fabric::kWordsPerLine, ledgers);
         for (const Value ledger : ledgers) {
             if (ledger >= 2 * kOne)
                 found.all_ = true;

@@ -256,16 +256,22 @@ void Remote::deliver(Rank rank) {
 }
 
 /// What lies between the words comes along.
-void Remote::scan(Word first, fabric::Slot stride, std::span<Value> out) {
-    count_verb();
-    std::vector<Value> all((out.size() - 1) * stride + 1);
+void Remote::scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot stride) {
+    std::vector<std::vector<Value>> all(scans.size());
     or_end_the_job([&] {
-        Reachable& target = reachable(first.rank);
-        read(first.rank, address(target, first.slot), target.state, all.data(),
-             all.size() * sizeof(Value));
+        ucx::Completion completion;
+        for (std::size_t i = 0; i < scans.size(); ++i) {
+            count_verb();
+            all[i].resize((scans[i].out.size() - 1) * stride + 1);
+            Reachable& target = reachable(scans[i].rank);
+            worker().get(*target.peer, all[i].data(), all[i].size() * sizeof(Value),
+                         address(target, first), target.state, &completion);
+        }
+        wait_for(completion);
     });
-    for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = all[i * stride];
+    for (std::size_t i = 0; i < scans.size(); ++i)
+        for (std::size_t word = 0; word < scans[i].out.size(); ++word)
+            scans[i].out[word] = all[i][word * stride];
 }
 
 void Remote::flush(Rank rank) {

@@ -56,7 +56,7 @@ class Remote final : public fabric::RemoteWords {
     void add(fabric::Word word, fabric::Value operand) override;
     fabric::Value fetch_add_after_data(fabric::Word word, fabric::Value operand) override;
     void deliver(Rank rank) override;
-    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) override;
+    void scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot stride) override;
     void flush(Rank rank) override;
     void flush_all() override;
 

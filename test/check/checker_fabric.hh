@@ -42,9 +42,12 @@ class CheckerFabric {
 
     void count(Word w, Value v, At at = At::current()) { perform(Verb::count, w, v, 0, at); }
     /// Others may act between any two of the reads.
-    void scan(Word first, Slot stride, std::span<Value> out, At at = At::current()) {
-        for (Slot i = 0; i < out.size(); ++i)
-            out[i] = get({first.rank, first.slot + i * stride}, at);
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
+              At at = At::current()) {
+        const auto each = static_cast<Slot>(out.size() / ranks.size());
+        for (std::size_t r = 0; r < ranks.size(); ++r)
+            for (Slot i = 0; i < each; ++i)
+                out[r * each + i] = get({ranks[r], first + i * stride}, at);
     }
 
     void flush(Rank home, At at = At::current()) { flush(home, false, at); }

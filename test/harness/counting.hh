@@ -61,8 +61,11 @@ class Counting {
     void count(fabric::Word w, fabric::Value v) {
         count(w.rank, &VerbCounts::counts), inner_.count(w, v);
     }
-    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) {
-        count(first.rank, &VerbCounts::gets), inner_.scan(first, stride, out);
+    void scan(std::span<const fabric::Rank> ranks, fabric::Slot first, fabric::Slot stride,
+              std::span<fabric::Value> out) {
+        for (const fabric::Rank rank : ranks)
+            count(rank, &VerbCounts::gets);
+        inner_.scan(ranks, first, stride, out);
     }
     void flush(fabric::Rank r) { count(r, &VerbCounts::flushes), inner_.flush(r); }
     void flush_all() { ++counts_.flushes, inner_.flush_all(); }

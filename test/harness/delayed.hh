@@ -39,8 +39,9 @@ class Delayed {
     void put(fabric::Word w, fabric::Value v) { post({w, v, false}); }
     void add(fabric::Word w, fabric::Value v) { post({w, v, true}); }
     void count(fabric::Word w, fabric::Value v) { inner_.count(w, v); }
-    void scan(fabric::Word first, fabric::Slot stride, std::span<fabric::Value> out) {
-        land_some(), inner_.scan(first, stride, out);
+    void scan(std::span<const fabric::Rank> ranks, fabric::Slot first, fabric::Slot stride,
+              std::span<fabric::Value> out) {
+        land_some(), inner_.scan(ranks, first, stride, out);
     }
     void flush(fabric::Rank) { flush_all(); }
     void flush_all() {

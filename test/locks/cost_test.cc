@@ -241,9 +241,10 @@ TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
 TEST_F(Cost, ALockAllThatComesFirstVisitsEveryTarget) {
     gate.enter_all();
     const VerbCounts first = fabric.take();
-    // Join, announce, mark the node, one shared acquire a target, settle.
-    EXPECT_EQ(first.atomics, 1U + 1 + 1 + 4 + 1);
-    EXPECT_EQ(first.posted, 4U);
+    // Join, announce, one shared acquire a target, settle; posted: the node's mark, the releases.
+    EXPECT_EQ(first.atomics, 1U + 1 + 4 + 1);
+    EXPECT_EQ(first.posted, 1U + 4);
+    EXPECT_EQ(first.flushes, 1U);
     EXPECT_EQ(gate.changes(), 1U);
 }
 
@@ -301,8 +302,12 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
     forget();
     exclusive();
     EXPECT_EQ(far_gate.changes(), 3U); // to nobody
-    // G: wait, begin, one a node, end, enter; the target, twice. One look at each node besides.
-    EXPECT_EQ(far.take().atomics, 1U + 1 + 2 + 1 + 1 + 2);
+    const VerbCounts change = far.take();
+    // G: wait, begin, end, enter; the target, twice.
+    EXPECT_EQ(change.atomics, 1U + 1 + 1 + 1 + 2);
+    // One a node, at once; the target, given back twice; out of the room.
+    EXPECT_EQ(change.posted, 2U + 2 + 1);
+    EXPECT_EQ(change.flushes, 1U);
     for (int i = 0; i < 100; ++i) {
         lock_all();
         exclusive();
@@ -336,9 +341,11 @@ class CostOfLedgers : public Cost {
 TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
     beside.gate.release_exclusive(2, beside.gate.acquire_exclusive(2, false));
     here.gate.enter_all();
-    // Join, announce, mark each node, settle; a look at its own counter, and at each node.
-    EXPECT_EQ(here.fabric.take(), (VerbCounts{.gets = 1 + 2, .atomics = 1 + 1 + 2 + 1}));
-    EXPECT_EQ(here.fabric.take_off_node(), (VerbCounts{.gets = 1, .atomics = 1}));
+    // Join, announce, settle; a mark for each node, at once; a look at its own counter, and at each
+    // node.
+    EXPECT_EQ(here.fabric.take(),
+              (VerbCounts{.gets = 1 + 2, .atomics = 1 + 1 + 1, .posted = 2, .flushes = 1}));
+    EXPECT_EQ(here.fabric.take_off_node(), (VerbCounts{.gets = 1, .posted = 1}));
 }
 
 TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {

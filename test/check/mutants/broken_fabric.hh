@@ -16,6 +16,7 @@ struct Sound {
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
     bool skips_count(Word, Value) { return false; }
+    bool skips_add(Word, Value) { return false; }
     bool skips_deliver() { return false; }
     bool fetches_before_data(Word) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
@@ -67,7 +68,8 @@ class BrokenFabric {
         did(Verb::put, w, 0);
     }
     void add(Word w, Value v, At at = At::current()) {
-        real_.add(w, v, at);
+        if (!fault_.skips_add(w, v))
+            real_.add(w, v, at);
         did(Verb::add, w, 0);
     }
     void count(Word w, Value v, At at = At::current()) {
@@ -75,9 +77,12 @@ class BrokenFabric {
             real_.count(w, v, at);
         did(Verb::count, w, 0);
     }
-    void scan(Word first, Slot stride, std::span<Value> out, At at = At::current()) {
-        for (Slot i = 0; i < out.size(); ++i)
-            out[i] = get({first.rank, first.slot + i * stride}, at);
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
+              At at = At::current()) {
+        const auto each = static_cast<Slot>(out.size() / ranks.size());
+        for (std::size_t r = 0; r < ranks.size(); ++r)
+            for (Slot i = 0; i < each; ++i)
+                out[r * each + i] = get({ranks[r], first + i * stride}, at);
     }
     void flush(Rank home, At at = At::current()) {
         if (!fault_.skips_flush(home))
