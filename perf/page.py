@@ -21,7 +21,7 @@ td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabula
 td.cannot { color: #8a3c00; } td.wrong { color: #b00000; font-weight: bold; }
 summary { cursor: pointer; color: #0050a0; } nav a { margin-right: 1em; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; } nav { display: none; }
-               h2 { break-after: avoid; } tr { break-inside: avoid; } }
+               h2, h2 + p { break-after: avoid; } tr { break-inside: avoid; } }
 """
 
 
