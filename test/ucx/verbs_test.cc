@@ -1,6 +1,8 @@
 // What every verb does, over each kind of transport.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -155,6 +157,53 @@ TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
         site.fence_asleep();
     };
     run(2, GetParam(), body, kWords);
+}
+
+/// The peer looks at its memory while the puts arrive: who sees the atomic sees the puts.
+TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
+    static constexpr std::size_t kWords = 3000; // several of UCX's fragments
+    static constexpr std::uint64_t kRounds = 300;
+    const auto put_and_add = [](Site& site) {
+        Worker& worker = site.worker;
+        Peer& peer = site.peer(1);
+        EXPECT_FALSE(worker.orders_behind_puts(peer)) << "there are none";
+        worker.read_word(site.waiter, peer, site.address(1, 0), site.key(1)); // connects
+        std::vector<std::uint64_t> mine(kWords);
+        for (std::uint64_t n = 1; n <= kRounds; ++n) {
+            std::fill(mine.begin(), mine.end(), n);
+            worker.put(peer, mine.data(), kWords * 8, site.address(1, 1), site.key(1));
+            const bool orders = worker.orders_behind_puts(peer);
+            EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
+            if (!orders)
+                worker.flush_data(site.waiter, peer);
+            const std::uint64_t before =
+                orders ? worker.fetch_add_after_puts(site.waiter, peer, site.address(1, 0),
+                                                     site.key(1), 1)
+                       : worker.fetch(site.waiter, peer, Fetch::add, site.address(1, 0),
+                                      site.key(1), 1);
+            EXPECT_EQ(before, n - 1);
+            EXPECT_FALSE(worker.flush_data(site.waiter, peer)) << "all has arrived";
+        }
+        worker.put(peer, mine.data(), 8, site.address(1, 1), site.key(1));
+        worker.get(peer, mine.data(), 8, site.address(1, 2), site.key(1));
+        EXPECT_FALSE(worker.orders_behind_puts(peer)) << "the get could come too late";
+        worker.flush(site.waiter, peer);
+    };
+    run(
+        2, GetParam(),
+        [&](Site& site) {
+            if (site.rank == 0)
+                put_and_add(site);
+            const std::atomic_ref<std::uint64_t> rounds(site.memory[0]);
+            for (std::uint64_t seen = 0; site.rank == 1 && seen < kRounds;) {
+                site.worker.progress();
+                seen = rounds.load();
+                // The next round's puts may have come since: never an older one's.
+                EXPECT_GE(*std::min_element(site.memory.begin() + 1, site.memory.end()), seen);
+            }
+            site.fence();
+        },
+        kWords + 1);
 }
 
 TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
