@@ -24,13 +24,16 @@
 //   posted verbs already flushed, data already flushed) is visible to whoever observes its effect.
 //   The operand is copied at the call; no caller's variable has to outlive it.
 //
-// == Ledgers: count, scan ==
+// == Ledgers: count ==
 //   count(word, v) adds v to a word of the caller's own node that no other process changes, and
 //   that it changes by nothing else. When it returns, it has taken effect; it is sequentially
-//   consistent with the fetching verbs. It is done by the CPU, whatever the domain. scan(ranks,
-//   first, stride, out) reads out.size() / ranks.size() words of each of the ranks, from slot
-//   `first` on and `stride` slots apart: each as get does, in no order among themselves, all for
-//   the round trip of one.
+//   consistent with the fetching verbs. It is done by the CPU, whatever the domain.
+//
+// == Several ranks: scan, add_each ==
+//   scan(ranks, first, stride, out) reads out.size() / ranks.size() words of each of the ranks,
+//   from slot `first` on and `stride` slots apart, each as get does. add_each(ranks, slot, v) adds
+//   v to a word of each of them, each as fetch_add does, but tells nothing. What they do to the
+//   words happens in no order. Both block, for the round trip of one.
 //
 // == Completion: flush(rank), flush_all() ==
 //   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
@@ -137,7 +140,9 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.add(w, v) } -> std::same_as<void>;
     // Ledgers.
     { f.count(w, v) } -> std::same_as<void>;
+    // Several ranks.
     { f.scan(ranks, s, s, out) } -> std::same_as<void>;
+    { f.add_each(ranks, s, v) } -> std::same_as<void>;
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;

@@ -80,6 +80,11 @@ class CpuFabric {
                 out[r * each + i] = get({ranks[r], first + i * stride});
     }
 
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v) {
+        for (const Rank rank : ranks)
+            add({rank, slot}, v);
+    }
+
     // Stores are done when they retire; what is left to do is to keep later loads behind them.
     void flush(Rank) { full_fence(); }
     void flush_all() { full_fence(); }

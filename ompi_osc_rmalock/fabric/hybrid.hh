@@ -88,6 +88,11 @@ class HybridFabric {
         if (!far.empty())
             remote_->scan(far, first, stride);
     }
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v) {
+        for (const Rank rank : ranks)
+            add({rank, slot}, v);
+        flush_all();
+    }
 
     // On the node data are there when the call that puts them returns.
     [[gnu::always_inline]] Value fetch_add_after_data(Word w, Value v) {

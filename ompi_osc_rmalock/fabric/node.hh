@@ -28,6 +28,9 @@ class NodeFabric : public CpuFabric {
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         counted().scan(ranks, first, stride, out);
     }
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v) {
+        counted().add_each(ranks, slot, v);
+    }
 
     template <Predicate P>
     Value await(Word w, P pred) {

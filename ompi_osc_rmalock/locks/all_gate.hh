@@ -27,12 +27,12 @@
 //                  if v.n_W, mode != 0, and it holds no other lock:                        (turns)
 //                      FADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
-//                      mode 0: CAS mode 0 -> 1; for every node: ADD(M, 1);  FLUSH_ALL
+//                      mode 0: CAS mode 0 -> 1; ADD_EACH(M, 1)
 //                              SCAN every node's ledgers (ledgers.hh);
 //                              for every target in them: acquire and release it shared;
 //                              mode 1 -> 2
 //                  if K_A in a row and CAS mode 2 -> 5:
-//                              for every node: ADD(L, OPEN);  FLUSH_ALL;  mode -> 3
+//                              ADD_EACH(L, OPEN);  mode -> 3
 //    unlock_all    ADD(L, -1) or ADD(G, -A1)                                           (posted)
 //    exclusive     enter it in the own ledger; acquire the target; M == 0: in
 //                  else CAS(G, +X1) if the room is open: in
@@ -42,10 +42,10 @@
 //                             CAS(G, +X1 -W1, and the next turn if n_W becomes 0) as soon as the
 //                             room is open; acquire the target; in
 //                      mode 0: FADD(G, -W1); begin again
-//                      mode 3: CAS mode 3 -> 4; for every node: ADD(L, -OPEN);  FLUSH_ALL
+//                      mode 3: CAS mode 3 -> 4; ADD_EACH(L, -OPEN)
 //                              SCAN every L; await L == 0 where it is not; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
-//                              for every node: ADD(M, -1);  FLUSH_ALL;  mode -> 0
+//                              ADD_EACH(M, -1);  mode -> 0
 //    release       release the target; strike it out; ADD(G, -X1) if it was counted    (posted)
 //
 //    The exclusive room is open in mode 2 when n_A == 0, to R4's callers also when n_X != 0; and to
@@ -103,7 +103,7 @@
 // rank 0 one read, one CAS, and one posted atomic at release; where lock_alls are inside, or open
 // on their nodes, the lock's own twice. lock_all in mode 3 one read, one CAS and one posted atomic,
 // all on the own node; in the others one atomic, and one posted to leave, at rank 0. A change of
-// mode is a posted atomic for every node, all for one round trip; from 3 to 2 a read as well, and
+// mode is an atomic for every node, all for one round trip; from 3 to 2 a read as well, and
 // another round trip; from 0 to 2 the same, and a visit to each target that is held. Windows of one
 // node have no mode 3 and no ledgers: all is on the node, and all P targets are visited. Memory: 3
 // words per rank, of which 1 is used per window, and 2 per node; and the ledgers.
@@ -238,12 +238,6 @@ class AllGate {
     bool change(Value seen, Mode to) {
         return fabric_.compare_swap(gate_, seen, G::with_mode(seen, to)) == seen;
     }
-    /// To a word of every node's first rank; returns when all have it.
-    void add_everywhere(Slot slot, Value v) {
-        for (const Rank first : nodes_)
-            fabric_.add({first, slot}, v);
-        fabric_.flush_all();
-    }
     /// For who has changed the mode to `from`, and whom all others wait for.
     void finish(Mode from, Mode to) {
         fabric_.fetch_add(gate_, G::step(from, to));
@@ -302,7 +296,7 @@ class AllGate {
 
     /// R1.
     void revoke(bool holding) {
-        add_everywhere(mark_.slot, 1);
+        fabric_.add_each(nodes_, mark_.slot, 1);
         const auto visit = [&](Rank target) {
             lock_.release_shared(target, acquire_shared(lock_, target, holding));
         };
@@ -319,7 +313,7 @@ class AllGate {
         const Value seen = fabric_.get(gate_);
         if (mode(seen) != Mode::gated || G::waiting(seen) != 0 || !change(seen, Mode::opening))
             return;
-        add_everywhere(count_.slot, kOpen);
+        fabric_.add_each(nodes_, count_.slot, kOpen);
         finish(Mode::opening, Mode::alls);
     }
 
@@ -414,7 +408,7 @@ class AllGate {
     }
 
     void close_for_alls() {
-        add_everywhere(count_.slot, Value{0} - kOpen);
+        fabric_.add_each(nodes_, count_.slot, Value{0} - kOpen);
         await_nobody_counted();
         finish(Mode::closing, Mode::gated);
     }
@@ -424,7 +418,7 @@ class AllGate {
         if (kGatedAlways || G::streak(seen) < limits_.exclusives || G::alls(seen) != 0 ||
             mode(seen) != Mode::gated || !change(seen, Mode::opening))
             return;
-        add_everywhere(mark_.slot, Value{0} - 1);
+        fabric_.add_each(nodes_, mark_.slot, Value{0} - 1);
         finish(Mode::opening, Mode::ungated);
     }
 

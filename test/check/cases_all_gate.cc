@@ -213,6 +213,17 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
     changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
     changing("hold-and-wait K=1", wait_at_gate(1));
+    // Who tells both nodes at once may be heard by the last one first.
+    const auto last_first = [&](const char* configuration, std::vector<Script> scripts) {
+        changing(configuration, std::move(scripts));
+        cases.back().program.last_first = true;
+    };
+    last_first("1W+1A K=1, last node first", {w, all_locker(3)});
+    last_first("1A+1W K=1, last node first", {all_locker(3), writer(3)});
+    last_first("1W+2A once K=1, last node first", {writer(1), all_locker(1), all_locker(1)});
+    last_first("2W 2 targets+1A once K=1, last node first",
+               {writer(1), writer(1, 1), all_locker(1)});
+    last_first("2W+1A once K=1, last node first", {writer(1), writer(1), all_locker(1)});
     const auto deep = [&] {
         cases.back().size = Size::deep;
         cases.back().program.watch_overtaking = false;

@@ -50,6 +50,21 @@ class CheckerFabric {
                 out[r * each + i] = get({ranks[r], first + i * stride}, at);
     }
 
+    /// First to last, or last to first, as the program says. Others may act between any two.
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at = At::current()) {
+        add_each(ranks, slot, v, at, [](Word) { return false; });
+    }
+    /// The same without the words for which `skips` holds.
+    template <class Skips>
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at, Skips skips) {
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            const bool last_first = world_.program().last_first;
+            const Word word{ranks[last_first ? ranks.size() - 1 - i : i], slot};
+            if (!skips(word))
+                fetch_add(word, v, at);
+        }
+    }
+
     void flush(Rank home, At at = At::current()) { flush(home, false, at); }
     void flush_all(At at = At::current()) { flush(self_, true, at); }
 

@@ -30,6 +30,7 @@ struct Program {
     bool watch_overtaking = true; ///< counts overtaking; costs states
     bool watch_data = true;       ///< who enters must find the data of who left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
+    bool last_first = false;      ///< add_each takes the ranks from last to first
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     OvertakenBound bound{};
     /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.

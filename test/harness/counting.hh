@@ -67,6 +67,12 @@ class Counting {
             count(rank, &VerbCounts::gets);
         inner_.scan(ranks, first, stride, out);
     }
+    void add_each(std::span<const fabric::Rank> ranks, fabric::Slot slot, fabric::Value v) {
+        for (const fabric::Rank rank : ranks)
+            count(rank, &VerbCounts::posted);
+        ++counts_.flushes;
+        inner_.add_each(ranks, slot, v);
+    }
     void flush(fabric::Rank r) { count(r, &VerbCounts::flushes), inner_.flush(r); }
     void flush_all() { ++counts_.flushes, inner_.flush_all(); }
 

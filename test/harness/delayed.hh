@@ -43,6 +43,11 @@ class Delayed {
               std::span<fabric::Value> out) {
         land_some(), inner_.scan(ranks, first, stride, out);
     }
+    void add_each(std::span<const fabric::Rank> ranks, fabric::Slot slot, fabric::Value v) {
+        for (const fabric::Rank rank : ranks)
+            add({rank, slot}, v);
+        flush_all();
+    }
     void flush(fabric::Rank) { flush_all(); }
     void flush_all() {
         land_all();

@@ -47,7 +47,7 @@ struct NoSecondLook : Sound {
 
 /// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
 struct OneMark : Sound {
-    bool skips_add(Word w, Value v) { return w.slot == kM && w.rank != 0 && v == 1; }
+    bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v == 1; }
 };
 
 /// A lock_all does not see the exclusives that went through the gate.
@@ -97,7 +97,7 @@ struct NoWaitForCounted : Sound {
 
 /// It closes the counter of its own node and forgets the others.
 struct OneClosed : Sound {
-    bool skips_add(Word w, Value v) { return forgets(w) && v == kOpen && closing_; }
+    bool skips_add_each(Word w, Value v) { return forgets(w) && v == kOpen && closing_; }
     bool skips_await(Word w) { return forgets(w); }
     /// Who closes has waited for the gate; who opens has only looked at it.
     void done(Verb verb, Word w, Value) {
@@ -135,7 +135,7 @@ struct NoStepBack : Sound {
 
 /// An exclusive gives the gate back before it has taken away all marks.
 struct OneUnmarked : Sound {
-    bool skips_add(Word w, Value v) { return w.slot == kM && w.rank != 0 && v != 1; }
+    bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v != 1; }
 };
 
 } // namespace rmalock::check::all_gate_fault

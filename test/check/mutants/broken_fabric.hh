@@ -16,7 +16,7 @@ struct Sound {
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
     bool skips_count(Word, Value) { return false; }
-    bool skips_add(Word, Value) { return false; }
+    bool skips_add_each(Word, Value) { return false; } ///< of one word
     bool skips_deliver() { return false; }
     bool fetches_before_data(Word) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
@@ -68,8 +68,7 @@ class BrokenFabric {
         did(Verb::put, w, 0);
     }
     void add(Word w, Value v, At at = At::current()) {
-        if (!fault_.skips_add(w, v))
-            real_.add(w, v, at);
+        real_.add(w, v, at);
         did(Verb::add, w, 0);
     }
     void count(Word w, Value v, At at = At::current()) {
@@ -83,6 +82,10 @@ class BrokenFabric {
         for (std::size_t r = 0; r < ranks.size(); ++r)
             for (Slot i = 0; i < each; ++i)
                 out[r * each + i] = get({ranks[r], first + i * stride}, at);
+    }
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at = At::current()) {
+        real_.add_each(ranks, slot, v, at,
+                       [&](Word word) { return fault_.skips_add_each(word, v); });
     }
     void flush(Rank home, At at = At::current()) {
         if (!fault_.skips_flush(home))
