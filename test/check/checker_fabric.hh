@@ -44,10 +44,16 @@ class CheckerFabric {
     /// Others may act between any two of the reads.
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
               At at = At::current()) {
+        scan_by([&](Word w) { return get(w, at); }, ranks, first, stride, out);
+    }
+    /// The same with reads of the caller's own.
+    template <class Get>
+    static void scan_by(Get get, std::span<const Rank> ranks, Slot first, Slot stride,
+                        std::span<Value> out) {
         const auto each = static_cast<Slot>(out.size() / ranks.size());
         for (std::size_t r = 0; r < ranks.size(); ++r)
             for (Slot i = 0; i < each; ++i)
-                out[r * each + i] = get({ranks[r], first + i * stride}, at);
+                out[r * each + i] = get({ranks[r], first + i * stride});
     }
 
     /// First to last, or last to first, as the program says. Others may act between any two.

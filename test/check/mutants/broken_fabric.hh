@@ -78,10 +78,7 @@ class BrokenFabric {
     }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
               At at = At::current()) {
-        const auto each = static_cast<Slot>(out.size() / ranks.size());
-        for (std::size_t r = 0; r < ranks.size(); ++r)
-            for (Slot i = 0; i < each; ++i)
-                out[r * each + i] = get({ranks[r], first + i * stride}, at);
+        real_.scan_by([&](Word w) { return get(w, at); }, ranks, first, stride, out);
     }
     void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at = At::current()) {
         real_.add_each(ranks, slot, v, at,
