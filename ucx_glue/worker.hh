@@ -30,8 +30,8 @@
 namespace rmalock::ucx {
 
 /// Over how many connections of the transports' an endpoint sends. Over one, all arrives in the
-/// order in which it was sent; ucp_worker_fence orders what goes over several in some versions of
-/// UCX only.
+/// order in which it was sent; over several ucp_worker_fence is not relied on, which in UCX's weak
+/// mode (UCX_FENCE_MODE) has no lane wait for another.
 enum class Lanes : std::uint8_t { unknown, one, several };
 
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
