@@ -102,8 +102,8 @@ void Worker::transmit_deferred() {
 
 // ---- told words --------------------------------------------------------------------------------
 
-/// `ask` comes back as `heard` with the same number: messages to a peer arrive in the order in
-/// which they were sent, so all words told before it are stored by then.
+/// `ask` comes back as `heard` with the same number: what goes over an endpoint arrives in the
+/// order in which it was sent, so all words told before it are stored by then.
 struct WordMessage {
     enum class Kind : std::uint64_t { add, store, ask, heard } kind;
     RemoteAddress address;
@@ -134,7 +134,7 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
     ++counters_.posts;
     peer.told_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
-    transmit(peer, kWordId, bytes_of(message), {});
+    transmit_by(words_endpoint(peer), kWordId, bytes_of(message), {});
 }
 
 /// Asks for an answer, so that puts can begin.
@@ -150,7 +150,7 @@ void Worker::ask(const Goal& goal) {
         return;
     const std::uint64_t told = peer.told_.load(std::memory_order_relaxed);
     peer.asked_.store(told, std::memory_order_relaxed);
-    transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, told}), {});
+    transmit_by(words_endpoint(peer), kWordId, bytes_of({WordMessage::Kind::ask, 0, told}), {});
 }
 
 /// The answer to what the peer told: nothing, or that it is stored.
@@ -191,12 +191,15 @@ void Worker::transmit(Peer& peer, unsigned id, std::span<const std::byte> header
                       std::span<const std::byte> data) {
     if (header.size() + data.size() > most_message_bytes_)
         raise("send a message longer than most_message_bytes", UCS_ERR_EXCEEDS_LIMIT);
-    if (serving_ && peer.endpoint_ == nullptr) {
+    if (serving_ && peer.endpoint_ == nullptr)
         deferred_.push_back(
             {&peer, id, Bytes(header.begin(), header.end()), Bytes(data.begin(), data.end())});
-        return;
-    }
-    ucp_ep* const to = endpoint(peer);
+    else
+        transmit_by(endpoint(peer), id, header, data);
+}
+
+void Worker::transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byte> header,
+                         std::span<const std::byte> data) {
     Message& message = messages_.take();
     message.worker = this;
     if (message.bytes == nullptr)
@@ -213,7 +216,7 @@ void Worker::transmit(Peer& peer, unsigned id, std::span<const std::byte> header
     messages_in_flight_.fetch_add(1, std::memory_order_relaxed);
     const auto bytes = static_cast<std::size_t>(end - message.bytes.get());
     const ucs_status_ptr_t given =
-        ucp_am_send_nbx(to, id, nullptr, 0, message.bytes.get(), bytes, &param);
+        ucp_am_send_nbx(endpoint, id, nullptr, 0, message.bytes.get(), bytes, &param);
     if (!UCS_PTR_IS_PTR(given))
         Callbacks::finish_message(message);
     completed_at_once("send a message", given);

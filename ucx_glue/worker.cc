@@ -108,13 +108,15 @@ void Worker::close(const std::vector<Peer*>& peers) {
     {
         const Lock lock = locked();
         for (Peer* peer : peers) {
-            if (peer->endpoint_ == nullptr)
-                continue;
-            const ucp_request_param_t param{};
-            void* request = ucp_ep_close_nbx(std::exchange(peer->endpoint_, nullptr), &param);
+            for (ucp_ep** endpoint : {&peer->words_endpoint_, &peer->endpoint_}) {
+                if (*endpoint == nullptr)
+                    continue;
+                const ucp_request_param_t param{};
+                void* request = ucp_ep_close_nbx(std::exchange(*endpoint, nullptr), &param);
+                if (UCS_PTR_IS_PTR(request))
+                    closing.push_back(request);
+            }
             peer->met_ = peer->greeted_ = false;
-            if (UCS_PTR_IS_PTR(request))
-                closing.push_back(request);
         }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;
@@ -178,14 +180,23 @@ Peer& Worker::introduce(PeerId id, std::span<const std::byte> address) {
 
 /// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
 /// shared memory, which does not offer it; and closing is as quiet without.
+void Worker::open(ucp_ep*& endpoint, const Peer& peer) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(peer.address_.data());
+    check("open an endpoint", ucp_ep_create(worker_.get(), &params, &endpoint));
+}
+
 ucp_ep* Worker::endpoint(Peer& peer) {
-    if (peer.endpoint_ == nullptr) {
-        ucp_ep_params_t params{};
-        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-        params.address = reinterpret_cast<const ucp_address_t*>(peer.address_.data());
-        check("open an endpoint", ucp_ep_create(worker_.get(), &params, &peer.endpoint_));
-    }
+    if (peer.endpoint_ == nullptr)
+        open(peer.endpoint_, peer);
     return peer.endpoint_;
+}
+
+ucp_ep* Worker::words_endpoint(Peer& peer) {
+    if (peer.words_endpoint_ == nullptr)
+        open(peer.words_endpoint_, peer);
+    return peer.words_endpoint_;
 }
 
 Worker::Lock Worker::locked() const {
