@@ -5,6 +5,10 @@
 // Makes the TUN device DEVICE in the network namespace it is started in, and gives each packet that
 // is routed into the device back to the same device MICROSECONDS later. Prints "ready" once there
 // is one. Packets keep their order, since all wait for the same time.
+//
+// It stands for a wire, which takes no core from hosts and waits for none. So segments come and go
+// as long as hosts make them, as to an adapter that cuts them itself (one read and one write for 32
+// KB, where the device's MTU would make it 22), and the program runs before all others.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +22,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PACKETS = 8192, LARGEST = 2048 }; // on the way at once; bytes, more than the device's MTU
+enum {
+    PACKETS = 2048,
+    LARGEST = 65536 + 64
+}; // on the way at once; bytes, with what says how to cut them
 
 struct packet {
     int64_t due; // nanoseconds of CLOCK_MONOTONIC
@@ -41,14 +50,31 @@ static int64_t now(void) {
 static int open_device(const char* name) {
     struct ifreq request;
     memset(&request, 0, sizeof request);
-    request.ifr_flags = IFF_TUN | IFF_NO_PI;
+    request.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     const int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (device < 0 || ioctl(device, TUNSETIFF, &request) < 0) {
         fprintf(stderr, "delay: no device %s: %s\n", name, strerror(errno));
         exit(1);
     }
+    // Without it packets are cut, and that is all.
+    (void)ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4);
     return device;
+}
+
+/// As far as the system allows. Short turns (Linux 6.12 and newer): it then runs at once when a
+/// packet comes or is due.
+static void go_before_others(void) {
+    struct { // as in linux/sched/types.h, which cannot be included beside sched.h
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } wish = {.size = sizeof wish, .nice = -20, .runtime = 100000};
+    if (syscall(SYS_sched_setattr, 0, &wish, 0) != 0)
+        (void)setpriority(PRIO_PROCESS, 0, -20);
+    prctl(PR_SET_TIMERSLACK, 1ul); // the kernel may else wake it 50 us late
 }
 
 static void take(int device, int64_t delay) {
@@ -91,7 +117,7 @@ int main(int argc, char** argv) {
     }
     const int64_t delay = strtoll(argv[2], NULL, 10) * 1000;
     const int device = open_device(argv[1]);
-    prctl(PR_SET_TIMERSLACK, 1ul); // the kernel may else wake it 50 us late
+    go_before_others();
     puts("ready");
     fflush(stdout);
     for (;;) {
