@@ -1,10 +1,10 @@
 // Atomics and words.
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <string>
 #include <string_view>
 
 #include "ucx_glue/callbacks.hh"
+#include "ucx_glue/printed.hh"
 
 namespace rmalock::ucx {
 
@@ -24,19 +24,12 @@ ucp_atomic_op_t ucx_name(Fetch what) {
     return UCP_ATOMIC_OP_LAST;
 }
 
-/// UCX tells nobody but readers of its logs: a line "lane[i]: ..." for each. 0: it says nothing of
-/// the kind.
+/// A line "lane[i]: ..." for each. 0: nothing of the kind is said.
 std::size_t count_lanes(ucp_ep* endpoint) {
-    char* text = nullptr;
-    std::size_t bytes = 0;
-    std::FILE* const stream = open_memstream(&text, &bytes);
-    if (stream == nullptr)
-        return 0;
-    ucp_ep_print_info(endpoint, stream);
-    std::fclose(stream);
-    const std::unique_ptr<char, decltype(&std::free)> owned(text, &std::free);
+    const std::string text =
+        printed([endpoint](std::FILE* to) { ucp_ep_print_info(endpoint, to); });
     std::size_t lanes = 0;
-    for (std::string_view left(text, bytes);;) {
+    for (std::string_view left = text;;) {
         const std::size_t at = left.find(" lane[");
         if (at == left.npos)
             return lanes;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "ucx_glue/callbacks.hh"
+#include "ucx_glue/printed.hh"
 #include "ucx_glue/signals.hh"
 
 namespace rmalock::ucx {
@@ -21,8 +23,7 @@ ucp_context* open_context(const Worker::Options& options) {
     ucp_config_t* config = nullptr;
     check("read the configuration (UCX_* in the environment)",
           ucp_config_read(nullptr, nullptr, &config));
-    // messages.cc says why.
-    ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1");
+    ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
     const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
@@ -37,6 +38,33 @@ ucp_context* open_context(const Worker::Options& options) {
     return context;
 }
 
+bool uses_tcp(ucp_context* context) {
+    return printed([context](std::FILE* to) {
+               ucp_context_print_info(context, to);
+           }).find("tcp/") != std::string::npos;
+}
+
+/// UCX does puts and gets over TCP in pieces of this size, each of which takes a call of the system
+/// and most an answer: with its own 8 KiB five for 32 KiB. It has several names in
+/// ucp_config_modify, by UCX's version, so it is said in the environment, which is read when a
+/// worker opens; but not where TCP is not used, since UCX would warn. What the user says holds.
+class LongPieces {
+  public:
+    explicit LongPieces(ucp_context* context)
+        : set_(std::getenv(kName) == nullptr && uses_tcp(context) && setenv(kName, "64k", 0) == 0) {
+    }
+    ~LongPieces() {
+        if (set_)
+            unsetenv(kName);
+    }
+    LongPieces(const LongPieces&) = delete;
+    LongPieces& operator=(const LongPieces&) = delete;
+
+  private:
+    static constexpr const char* kName = "UCX_TCP_TX_SEG_SIZE";
+    bool set_;
+};
+
 /// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
 /// so in poll(), which is none. MULTI would add UCX's own lock to each call and protect nothing
 /// more; SINGLE would be wrong, since UCX compares thread ids then (1.18 asserts).
@@ -46,6 +74,7 @@ ucp_worker* open_worker(ucp_context* context) {
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     ucp_worker* worker = nullptr;
     const SignalsBlocked blocked;
+    const LongPieces pieces(context);
     check("open a worker", ucp_worker_create(context, &params, &worker));
     return worker;
 }
