@@ -39,9 +39,8 @@ ucp_context* open_context(const Worker::Options& options) {
 }
 
 bool uses_tcp(ucp_context* context) {
-    return printed([context](std::FILE* to) {
-               ucp_context_print_info(context, to);
-           }).find("tcp/") != std::string::npos;
+    const auto print = [context](std::FILE* to) { ucp_context_print_info(context, to); };
+    return printed(print).find("tcp/") != std::string::npos;
 }
 
 /// UCX does puts and gets over TCP in pieces of this size, each of which takes a call of the system
@@ -50,8 +49,9 @@ bool uses_tcp(ucp_context* context) {
 /// worker opens; but not where TCP is not used, since UCX would warn. What the user says holds.
 class LongPieces {
   public:
-    explicit LongPieces(ucp_context* context)
-        : set_(std::getenv(kName) == nullptr && uses_tcp(context) && setenv(kName, "64k", 0) == 0) {
+    explicit LongPieces(ucp_context* context) {
+        const bool wanted = std::getenv(kName) == nullptr && uses_tcp(context);
+        set_ = wanted && setenv(kName, "64k", 0) == 0;
     }
     ~LongPieces() {
         if (set_)
@@ -62,7 +62,7 @@ class LongPieces {
 
   private:
     static constexpr const char* kName = "UCX_TCP_TX_SEG_SIZE";
-    bool set_;
+    bool set_ = false;
 };
 
 /// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
