@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -274,6 +275,13 @@ TEST_P(Verbs, SharedMappingsAreReachedAsWell) {
         munmap(base, kBytes);
         site.fence();
     });
+}
+
+TEST_P(Verbs, OpeningAWorkerLeavesTheEnvironmentAsItWas) {
+    run(1, GetParam(), [](Site&) { EXPECT_EQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), nullptr); });
+    setenv("UCX_TCP_TX_SEG_SIZE", "8k", 1);
+    run(1, kTcp, [](Site&) { EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "8k"); });
+    unsetenv("UCX_TCP_TX_SEG_SIZE");
 }
 
 TEST_P(Verbs, OneselfIsAPeer) {
