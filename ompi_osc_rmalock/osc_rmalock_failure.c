@@ -6,6 +6,7 @@
  * handler of its own in front of the program's, for that one call: it puts the program's back,
  * and passes the error on to it with its class.
  */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,6 @@
 #include "osc_rmalock.h"
 
 #include "ompi/errhandler/errhandler.h"
-#include "opal/threads/mutex.h"
 
 /* A communicator whose handler is ours at the moment. */
 typedef struct failure {
@@ -23,13 +23,13 @@ typedef struct failure {
     struct failure* next;
 } failure_t;
 
-static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static failure_t* failures;
 static ompi_errhandler_t* ours;
 
 static failure_t* take(const struct ompi_communicator_t* comm) {
     failure_t** at = &failures;
-    opal_mutex_lock(&lock);
+    pthread_mutex_lock(&lock);
     while (NULL != *at && (*at)->comm != comm) {
         at = &(*at)->next;
     }
@@ -37,7 +37,7 @@ static failure_t* take(const struct ompi_communicator_t* comm) {
     if (NULL != found) {
         *at = found->next;
     }
-    opal_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock);
     return found;
 }
 
@@ -63,7 +63,7 @@ static void tell_class(MPI_Comm* comm, int* code, ...) {
 
 void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class) {
     failure_t* failure = (failure_t*)malloc(sizeof *failure);
-    opal_mutex_lock(&lock);
+    pthread_mutex_lock(&lock);
     if (NULL == ours) {
         ours = ompi_errhandler_create(OMPI_ERRHANDLER_TYPE_COMM,
                                       (ompi_errhandler_generic_handler_fn_t*)tell_class,
@@ -75,7 +75,7 @@ void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_cla
         failure = NULL;
         comm->error_handler = ours;
     }
-    opal_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock);
     free(failure); /* then it stays MPI_ERR_WIN */
 }
 
