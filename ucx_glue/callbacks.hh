@@ -12,8 +12,6 @@ constexpr unsigned kMessageId = 17, kWordId = 18;
 /// shared memory.
 constexpr std::size_t kMostMessageBytes = 7936;
 
-struct WordMessage;
-
 struct Callbacks {
     /// A put, get or posted word is complete at this side.
     static void posted(void* request, ucs_status_t status, void* operation);

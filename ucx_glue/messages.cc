@@ -132,9 +132,32 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
                               address, value};
     const Lock lock = locked_for_message();
     ++counters_.posts;
+    if (!peer.apart_)
+        part_words(peer);
     peer.told_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
-    transmit_by(words_endpoint(peer), kWordId, bytes_of(message), {});
+    transmit_word(peer, message);
+    // One question at a time: who tells much at once goes on as it began.
+    if (!peer.apart_ && peer.words_met_ && peer.asked_.load() == peer.heard_.load())
+        ask({&peer, 0, peer.told_.load()});
+}
+
+/// Has words take their own endpoint, if that can be; else sees to it that it soon can.
+void Worker::part_words(Peer& peer) {
+    if (peer.words_endpoint_ == nullptr) {
+        open(peer.words_endpoint_, peer);
+        transmit_by(peer.words_endpoint_, kWordId,
+                    bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
+    }
+    peer.apart_ = peer.words_met_ && peer.heard_.load(std::memory_order_acquire) ==
+                                         peer.told_.load(std::memory_order_relaxed);
+}
+
+void Worker::transmit_word(Peer& peer, const WordMessage& message) {
+    if (peer.apart_)
+        transmit_by(peer.words_endpoint_, kWordId, bytes_of(message), {});
+    else
+        transmit(peer, kWordId, bytes_of(message), {});
 }
 
 /// Asks for an answer, so that puts can begin.
@@ -150,7 +173,7 @@ void Worker::ask(const Goal& goal) {
         return;
     const std::uint64_t told = peer.told_.load(std::memory_order_relaxed);
     peer.asked_.store(told, std::memory_order_relaxed);
-    transmit_by(words_endpoint(peer), kWordId, bytes_of({WordMessage::Kind::ask, 0, told}), {});
+    transmit_word(peer, {WordMessage::Kind::ask, 0, told});
 }
 
 /// The answer to what the peer told: nothing, or that it is stored.

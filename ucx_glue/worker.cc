@@ -145,7 +145,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
                 if (UCS_PTR_IS_PTR(request))
                     closing.push_back(request);
             }
-            peer->met_ = peer->greeted_ = false;
+            peer->met_ = peer->greeted_ = peer->words_met_ = peer->apart_ = false;
         }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;
@@ -220,12 +220,6 @@ ucp_ep* Worker::endpoint(Peer& peer) {
     if (peer.endpoint_ == nullptr)
         open(peer.endpoint_, peer);
     return peer.endpoint_;
-}
-
-ucp_ep* Worker::words_endpoint(Peer& peer) {
-    if (peer.words_endpoint_ == nullptr)
-        open(peer.words_endpoint_, peer);
-    return peer.words_endpoint_;
 }
 
 Worker::Lock Worker::locked() const {

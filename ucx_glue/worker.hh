@@ -60,9 +60,16 @@ class Peer {
                        std::memory_order_release);
     }
 
-    /// All words up to number `told` are stored; 0 answers a greeting.
+    /// What a greeting over the words' own endpoint says; over the other one it says 0.
+    static constexpr std::uint64_t kWordsGreeting = ~std::uint64_t{0};
+
+    /// All words up to number `told` are stored; or a greeting is answered.
     void hear(std::uint64_t told) {
-        met_ = met_ || told == 0; // the words have another endpoint
+        if (told == kWordsGreeting) {
+            words_met_ = true;
+            return;
+        }
+        met_ = met_ || told == 0;
         heard_.store(std::max(told, heard_.load(std::memory_order_relaxed)),
                      std::memory_order_release);
     }
@@ -88,8 +95,11 @@ class Peer {
     PeerId id_;
     Bytes address_;
     ucp_ep* endpoint_ = nullptr; ///< created on first use
-    /// Another one, for told words alone; see Worker::tell.
+    /// Another one, for told words alone (see Worker::tell); they take it (`apart_`) once it has
+    /// brought something back (`words_met_`) and all that went over the first one are stored. So a
+    /// release does not wait for a connection while the next lock overtakes it.
     ucp_ep* words_endpoint_ = nullptr;
+    bool words_met_ = false, apart_ = false;
     std::size_t held_ = 0; ///< see Worker::hold
     /// Something has come back over the endpoint. Puts wait for that: while both sides connect at
     /// once, UCX 1.13 can lose what a put over TCP waits for, and crash.
@@ -137,6 +147,8 @@ struct Counters {
 /// ranges end with the call, and are not aligned.
 using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
                                 std::span<const std::byte> data);
+
+struct WordMessage;
 
 class Worker {
   public:
@@ -328,7 +340,8 @@ class Worker {
     // All of these are called with the worker locked.
     void open(ucp_ep*& endpoint, const Peer& peer);
     ucp_ep* endpoint(Peer& peer);
-    ucp_ep* words_endpoint(Peer& peer);
+    void part_words(Peer& peer);
+    void transmit_word(Peer& peer, const WordMessage& message);
     Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
                            std::uint64_t operand, std::uint64_t desired);
     void post(const Request& request);
