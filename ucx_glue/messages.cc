@@ -144,7 +144,11 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
 
 /// Has words take their own endpoint, if that can be; else sees to it that it soon can.
 void Worker::part_words(Peer& peer) {
+    constexpr std::uint64_t kFew = 16;
+    if (peer.told_.load(std::memory_order_relaxed) < kFew)
+        return;
     if (peer.words_endpoint_ == nullptr) {
+        peer.parting_.store(true, std::memory_order_relaxed);
         open(peer.words_endpoint_, peer);
         transmit_by(peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});

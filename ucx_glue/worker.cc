@@ -146,6 +146,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
                     closing.push_back(request);
             }
             peer->met_ = peer->greeted_ = peer->words_met_ = peer->apart_ = false;
+            peer->parting_ = false;
         }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;

@@ -51,7 +51,8 @@ class Peer {
     bool unflushed() const {
         return flushed_.load(std::memory_order_acquire) !=
                    posted_.load(std::memory_order_acquire) ||
-               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire);
+               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
+               parting_.load(std::memory_order_acquire);
     }
 
     /// All up to number `posted` is complete at the peer.
@@ -67,6 +68,7 @@ class Peer {
     void hear(std::uint64_t told) {
         if (told == kWordsGreeting) {
             words_met_ = true;
+            parting_.store(false, std::memory_order_release);
             return;
         }
         met_ = met_ || told == 0;
@@ -95,11 +97,15 @@ class Peer {
     PeerId id_;
     Bytes address_;
     ucp_ep* endpoint_ = nullptr; ///< created on first use
-    /// Another one, for told words alone (see Worker::tell); they take it (`apart_`) once it has
-    /// brought something back (`words_met_`) and all that went over the first one are stored. So a
-    /// release does not wait for a connection while the next lock overtakes it.
+    /// Another one, for told words alone (see Worker::tell), opened for peers that are told often.
+    /// Words take it (`apart_`) once it has brought something back (`words_met_`) and all that went
+    /// over the first one are stored. So a release does not wait for a connection while the next
+    /// lock overtakes it.
     ucp_ep* words_endpoint_ = nullptr;
     bool words_met_ = false, apart_ = false;
+    /// It was greeted and has brought nothing back: flushes wait for that, so that nobody is asked
+    /// who may have gone.
+    std::atomic<bool> parting_{false};
     std::size_t held_ = 0; ///< see Worker::hold
     /// Something has come back over the endpoint. Puts wait for that: while both sides connect at
     /// once, UCX 1.13 can lose what a put over TCP waits for, and crash.

@@ -97,6 +97,30 @@ TEST_P(Verbs, ToldWordsArriveByTheFlush) {
     });
 }
 
+/// Those who are told often are told by an endpoint of its own, from some moment on.
+TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
+    run(2, GetParam(), [](Site& site) {
+        Worker& worker = site.worker;
+        std::uint64_t told = 0;
+        for (unsigned burst : {1, 16, 1, 1, 40, 1, 17}) {
+            for (unsigned n = 0; site.rank == 0 && n < burst; ++n) {
+                worker.tell(site.peer(1), Tell::add, site.address(1, 0), ++told);
+                worker.tell(site.peer(1), Tell::store, site.address(1, 1), told);
+            }
+            if (site.rank != 0)
+                continue;
+            worker.flush(site.waiter, site.peer(1));
+            const auto word = [&](int at) {
+                return worker.read_word(site.waiter, site.peer(1), site.address(1, at),
+                                        site.key(1));
+            };
+            EXPECT_EQ(word(0), told * (told + 1) / 2);
+            EXPECT_EQ(word(1), told) << "the last one told is stored last";
+        }
+        site.fence();
+    });
+}
+
 TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
     constexpr std::size_t kWords = 100'000;
     run(
