@@ -245,8 +245,9 @@ class Worker {
                                        std::uint64_t operand);
     /// Posted: complete after the next flush of the peer, and done as fetch() is done.
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
-    /// Posted store of a word. `by_swap`: as an atomic, so that a transport whose puts are done by
-    /// a CPU, byte by byte, cannot tear it; else as a put (words that no atomic touches).
+    /// Posted store of a word. `by_swap`: as an atomic; else as a put, where the network adapter
+    /// does puts. One that a CPU does is a memcpy, which may tear the word, or store it twice (that
+    /// of glibc, 8 bytes): who has seen it and stored something else finds it there again.
     void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value,
                     bool by_swap);
     /// Posted as well, but done by the peer's CPU: for words that only CPUs modify. One message,

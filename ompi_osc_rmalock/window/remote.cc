@@ -224,7 +224,7 @@ void Remote::put(Word word, Value value) {
             worker().tell(*target.peer, ucx::Tell::store, address(target, word.slot), value);
         else
             worker().post_store(*target.peer, address(target, word.slot), target.state, value,
-                                false);
+                                network_.was_told());
     });
 }
 void Remote::add(Word word, Value operand) {

@@ -77,6 +77,8 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoFlushOfTheNode>("no_flush_of_the_node", Failure::exclusion, "3W N=2", {w2, w2, w2},
                                  pairs));
+    add(mutant<PutsTwice>("puts_twice", Failure::exclusion, "2W N=1", {writer(3), w2}, apart));
+    look_on();
     add(mutant<CountThenUndo>("count_then_undo", Failure::exclusion, "1W+1R N=1",
                               {writer(3), reader(3)}, apart));
     look_on();

@@ -53,7 +53,7 @@ static void lock_unlock_each_target(void) {
 /// update shows. The processor is given away in the middle: with more ranks than cores the others
 /// then come right into it.
 static void increment_pair(const struct window* w, int target) {
-    int64_t a, b;
+    static int64_t a, b; /* until the unlock */
     get_word(w, target, 0, &a);
     get_word(w, target, 1, &b);
     OK(MPI_Win_flush(target, w->win));

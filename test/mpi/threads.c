@@ -30,7 +30,7 @@ static bool open_words(struct window* w, int words) {
 }
 
 static void increment_pair(const struct window* w, int target) {
-    int64_t pair[2];
+    static _Thread_local int64_t pair[2]; /* until the unlock */
     OK(MPI_Get(pair, 2, MPI_INT64_T, target, at(w, target, 0), 2, MPI_INT64_T, w->win));
     OK(MPI_Win_flush(target, w->win));
     CHECK_EQ(pair[0], pair[1]);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "processes.hh"
 
@@ -229,6 +230,37 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
             site.fence();
         },
         kWords + 1);
+}
+
+/// Who waits for a word takes it out as soon as it is there. It is not to come again: a put by a
+/// CPU would store it twice.
+TEST_P(Verbs, AStoredWordIsSeenOnce) {
+    static constexpr std::uint64_t kStores = 300'000;
+    run(2, GetParam(), [](Site& site) {
+        const std::atomic_ref<std::uint64_t> word(site.memory[0]);
+        if (site.rank == 0) {
+            for (std::uint64_t n = 1; n <= kStores; ++n)
+                site.worker.post_store(site.peer(1), site.address(1, 0), site.key(1), n, true);
+            site.worker.flush(site.waiter, site.peer(1));
+        } else {
+            std::atomic<bool> all{false};
+            std::thread taker([&] {
+                for (std::uint64_t last = 0; last < kStores;) {
+                    std::uint64_t seen = word.load();
+                    if (seen == 0)
+                        continue;
+                    EXPECT_GT(seen, last);
+                    last = seen;
+                    word.compare_exchange_strong(seen, 0);
+                }
+                all = true;
+            });
+            while (!all)
+                site.worker.progress();
+            taker.join();
+        }
+        site.fence();
+    });
 }
 
 TEST_P(Verbs, WithoutAKeyNothingGoesOut) {

@@ -15,6 +15,7 @@ struct Sound {
     bool skips_flush(Rank) { return false; }
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
+    bool repeats_far_puts() { return false; }
     bool skips_count(Word, Value) { return false; }
     bool skips_add_each(Word, Value) { return false; } ///< of one word
     bool skips_deliver() { return false; }
@@ -64,6 +65,8 @@ class BrokenFabric {
     }
     void put(Word w, Value v, At at = At::current()) {
         if (!fault_.skips_put(w, v))
+            real_.put(w, v, at);
+        if (fault_.repeats_far_puts() && !real_.same_node(w.rank))
             real_.put(w, v, at);
         did(Verb::put, w, 0);
     }

@@ -43,6 +43,12 @@ struct NoFlushOfTheNode : Sound {
     bool skips_flush(Rank home) { return home >= 0; }
 };
 
+/// A word that a CPU put for the network, by storing it twice: who was told, and has cleared it,
+/// finds it there again (Remote::put).
+struct PutsTwice : Sound {
+    bool repeats_far_puts() { return true; }
+};
+
 /// A reader that meets a closed member takes its count back before it waits.
 struct CountThenUndo : Sound {
     bool undoes(Word w, Value, Value found) {
