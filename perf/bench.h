@@ -44,6 +44,8 @@ struct settings {
     struct list orders;  /* of the LU matrix */
     int block;           /* of the LU matrix */
     struct list writers; /* F_W: exclusive locks, or inserts, in % */
+    int origin_core;     /* where the origin's main thread runs, or -1 */
+    bool phases;         /* overlap: report also where the time went */
 };
 
 /* Transfers of one passive epoch. */
@@ -52,6 +54,13 @@ struct transfer {
     bool flushed; /* between flushes, in a lock that is held; else in a lock of its own */
     size_t size;
     int operations;
+};
+
+/* Where the time of the last epoch went, in ns. */
+struct phases {
+    double calls; /* lock, put, get */
+    double computation;
+    double wait; /* unlock or flush */
 };
 
 struct bench {
@@ -70,6 +79,7 @@ struct bench {
     int64_t done;  /* operations so far, by which verification knows what to expect */
     bool mismatch; /* a value that came back to this rank was wrong */
     struct transfer transfer;
+    struct phases phases;
     MPI_Group peer; /* the other side of a PSCW epoch */
     bool any_wrong; /* some case computed wrong values: exit status 1 */
 };

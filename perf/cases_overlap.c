@@ -46,7 +46,9 @@ void run_lock_get_unlock(struct bench* bench) {
 /* Totals of an epoch with computation of 0, 10, ... 100 % of its bare latency inside. */
 struct overlap {
     struct samples total[STEPS + 1];
-    struct samples hidden; /* % of a computation as long as the latency that costs no time */
+    struct samples hidden; /* % of what can be: of the shorter one, the latency or all of it */
+    /* For --phases: that computation without an epoch, and the epoch with it inside. */
+    struct samples alone, calls, computation, wait;
 };
 
 static double timed_epoch(struct bench* bench, int64_t steps) {
@@ -55,8 +57,12 @@ static double timed_epoch(struct bench* bench, int64_t steps) {
     return now_ns() - start;
 }
 
+/* The first epochs open connections and their windows: later ones take less. */
 static double bare_latency(struct bench* bench) {
-    struct samples samples = samples_new(20);
+    enum { WARM_UP = 30, MEASURED = 30 };
+    for (int i = 0; i < WARM_UP; i++)
+        transfer_epoch(bench, 0);
+    struct samples samples = samples_new(MEASURED);
     for (int i = 0; i < samples.count; i++)
         samples.values[i] = timed_epoch(bench, 0);
     const struct summary s = samples_summary(&samples);
@@ -67,18 +73,26 @@ static double bare_latency(struct bench* bench) {
 /* Every round measures all points of the curve and the computation alone, so that a slow spell
  * of the machine moves them together and cancels in the round's own result. */
 static struct overlap overlap_measure(struct bench* bench) {
-    struct overlap o = {.hidden = samples_new(bench->iterations)};
+    struct overlap o = {.hidden = samples_new(bench->iterations),
+                        .alone = samples_new(bench->iterations),
+                        .calls = samples_new(bench->iterations),
+                        .computation = samples_new(bench->iterations),
+                        .wait = samples_new(bench->iterations)};
     const int64_t steps = compute_steps_for(bare_latency(bench));
     for (int step = 0; step <= STEPS; step++)
         o.total[step] = samples_new(bench->iterations);
     for (int round = 0; round < bench->iterations; round++) {
         for (int step = 0; step <= STEPS; step++)
             o.total[step].values[round] = timed_epoch(bench, steps * step / STEPS);
+        o.calls.values[round] = bench->phases.calls;
+        o.computation.values[round] = bench->phases.computation;
+        o.wait.values[round] = bench->phases.wait;
         const double start = now_ns();
         compute(steps);
         const double alone = now_ns() - start;
-        const double serial = o.total[0].values[round] + alone;
-        o.hidden.values[round] = 100 * (serial - o.total[STEPS].values[round]) / alone;
+        o.alone.values[round] = alone;
+        const double bare = o.total[0].values[round], shorter = bare < alone ? bare : alone;
+        o.hidden.values[round] = 100 * (bare + alone - o.total[STEPS].values[round]) / shorter;
     }
     return o;
 }
@@ -115,6 +129,23 @@ static void overlap_report(const struct bench* bench, struct overlap* o) {
                          medians[step] / medians[0]);
     snprintf(extra + used, sizeof extra - (size_t)used, "]");
     report_result(bench, params, "hidden", "%", &o->hidden, extra);
+    if (!bench->settings->phases)
+        return;
+    report_result(bench, params, "bare", "ns", &o->total[0], "");
+    report_result(bench, params, "alone", "ns", &o->alone, "");
+    report_result(bench, params, "calls", "ns", &o->calls, "");
+    report_result(bench, params, "computation", "ns", &o->computation, "");
+    report_result(bench, params, "wait", "ns", &o->wait, "");
+}
+
+static void overlap_free(struct overlap* o) {
+    for (int step = 0; step <= STEPS; step++)
+        samples_free(&o->total[step]);
+    samples_free(&o->hidden);
+    samples_free(&o->alone);
+    samples_free(&o->calls);
+    samples_free(&o->computation);
+    samples_free(&o->wait);
 }
 
 static void overlap_point(struct bench* bench, struct transfer transfer) {
@@ -128,9 +159,7 @@ static void overlap_point(struct bench* bench, struct transfer transfer) {
     if (verified(bench, right, "the bytes that arrived are not those that were sent") &&
         ORIGIN == bench->rank)
         overlap_report(bench, &o);
-    samples_free(&o.hidden);
-    for (int step = 0; step <= STEPS; step++)
-        samples_free(&o.total[step]);
+    overlap_free(&o);
 }
 
 static void overlap_against_size(struct bench* bench, bool put, bool flushed) {

@@ -138,7 +138,7 @@ def share_axis(axis):
     """Percent; what lies outside is noise, but is shown."""
     low, high = axis.get_ylim()
     axis.set_ylim(min(-4, low), max(104, high))
-    axis.set_ylabel("computation hidden, %")
+    axis.set_ylabel("latency hidden, %")
 
 
 # --- the figures -----------------------------------------------------------------------------------
@@ -188,7 +188,8 @@ def overlap_curves(axis, measured, case, size):
     chosen = styles(measured.components())
     for component, (color, marker) in chosen.items():
         curves = [event["curve"] for event in measured.events(case)
-                  if event["component_row"] == component and event["params"]["size"] == size]
+                  if event["component_row"] == component and event["metric"] == "hidden"
+                  and event["params"]["size"] == size]
         if not curves:
             continue
         middle = [sorted(values)[len(values) // 2] for values in zip(*curves)]

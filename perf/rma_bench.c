@@ -4,9 +4,11 @@
  * binary measures all of them (perf/compare does so, side by side). Every case gets a fresh
  * window, verifies the data it moved, and prints JSON lines (report.c). Values that are wrong are
  * an error and never a result. */
+#define _GNU_SOURCE /* cpu_set_t */
 #include "bench.h"
 
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +37,12 @@ static void usage(FILE* out) {
           "  --order   rows of the LU matrix; a comma list runs all (default: 1000)\n"
           "  --block   rows of its blocks (default: 128)\n"
           "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
-          "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n",
+          "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n"
+          "  --origin-core\n"
+          "            the core on which the main thread of rank 0 runs; its other threads stay\n"
+          "            where they are (default: none)\n"
+          "  --phases  overlap: report also the bare epoch, the computation alone, and the calls,\n"
+          "            the computation and the wait of an epoch with both\n",
           out);
 }
 
@@ -61,6 +68,11 @@ static int positive(const char* text) {
     return 1 == list.count ? (int)list.values[0] : -1;
 }
 
+static int core(const char* text) {
+    const struct list list = list_of(text, 0, CPU_SETSIZE - 1);
+    return 1 == list.count ? (int)list.values[0] : -2;
+}
+
 static bool options_sane(const struct options* o) {
     const struct settings* s = &o->settings;
     const char* wrong = o->iterations < 0              ? "--iters"
@@ -69,6 +81,7 @@ static bool options_sane(const struct options* o) {
                         : 0 == s->orders.count         ? "--order"
                         : s->block < 1                 ? "--block"
                         : 0 == s->writers.count        ? "--writers"
+                        : s->origin_core < -1          ? "--origin-core"
                                                        : NULL;
     if (NULL != wrong) {
         fprintf(stderr, "rma_bench: %s is out of range, or not a number\n", wrong);
@@ -77,15 +90,37 @@ static bool options_sane(const struct options* o) {
     return (NULL == o->flavors || flavors_known(o->flavors)) && cases_known(o->run);
 }
 
-enum option_key { RUN = 1, FLAVOR, ITERS, SIZE, BUSY, ORDER, BLOCK, WRITERS, LIST, JSON, HELP };
+enum option_key {
+    RUN = 1,
+    FLAVOR,
+    ITERS,
+    SIZE,
+    BUSY,
+    ORDER,
+    BLOCK,
+    WRITERS,
+    ORIGIN_CORE,
+    PHASES,
+    LIST,
+    JSON,
+    HELP
+};
 
 static const struct option long_options[] = {
-    {"run", required_argument, NULL, RUN},     {"flavor", required_argument, NULL, FLAVOR},
-    {"iters", required_argument, NULL, ITERS}, {"size", required_argument, NULL, SIZE},
-    {"busy", required_argument, NULL, BUSY},   {"order", required_argument, NULL, ORDER},
-    {"block", required_argument, NULL, BLOCK}, {"writers", required_argument, NULL, WRITERS},
-    {"list", no_argument, NULL, LIST},         {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, HELP},         {NULL, 0, NULL, 0},
+    {"run", required_argument, NULL, RUN},
+    {"flavor", required_argument, NULL, FLAVOR},
+    {"iters", required_argument, NULL, ITERS},
+    {"size", required_argument, NULL, SIZE},
+    {"busy", required_argument, NULL, BUSY},
+    {"order", required_argument, NULL, ORDER},
+    {"block", required_argument, NULL, BLOCK},
+    {"writers", required_argument, NULL, WRITERS},
+    {"list", no_argument, NULL, LIST},
+    {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},
+    {"origin-core", required_argument, NULL, ORIGIN_CORE},
+    {"phases", no_argument, NULL, PHASES},
+    {NULL, 0, NULL, 0},
 };
 
 /* False if there is no such option. */
@@ -115,6 +150,11 @@ static bool take_option(struct options* o, int key) {
     case WRITERS:
         o->settings.writers = list_of(optarg, 0, 100);
         return true;
+    case ORIGIN_CORE:
+        o->settings.origin_core = core(optarg);
+        return true;
+    case PHASES:
+        return o->settings.phases = true;
     case LIST:
         return o->list = true;
     case JSON:
@@ -131,6 +171,7 @@ static struct options parse(int argc, char** argv) {
                      .busy_seconds = 2,
                      .orders = {.values = {1000}, .count = 1},
                      .block = 128,
+                     .origin_core = -1,
                      .writers = {.values = {0, 0.2, 2, 5, 20, 50, 100}, .count = 7}}};
     int key;
     while (-1 != (key = getopt_long(argc, argv, "", long_options, NULL))) {
@@ -226,6 +267,22 @@ static size_t window_bytes(const struct bench* bench) {
     return (bytes_wanted(bench) + 63) / 64 * 64;
 }
 
+/* Of the main thread, and while there is a window: threads that a component starts for it keep the
+ * cores that the process began with. */
+static void place_origin(const struct bench* bench, bool alone) {
+    static cpu_set_t before;
+    cpu_set_t one;
+    if (ORIGIN != bench->rank || bench->settings->origin_core < 0)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET(bench->settings->origin_core, &one);
+    if ((alone && 0 != sched_getaffinity(0, sizeof before, &before)) ||
+        0 != sched_setaffinity(0, sizeof one, alone ? &one : &before)) {
+        perror("rma_bench: --origin-core");
+        MPI_Abort(bench->comm, 2);
+    }
+}
+
 static void run_case(struct bench* bench) {
     const double start = now_ns();
     bench->bytes = window_bytes(bench);
@@ -237,7 +294,9 @@ static void run_case(struct bench* bench) {
                  bench->ranks);
         report_cannot(bench, reason);
     } else if (window_open(bench)) {
+        place_origin(bench, true);
         bench->row->run(bench);
+        place_origin(bench, false);
         window_close(bench);
     }
     report_end(bench, (now_ns() - start) / 1e9);

@@ -62,6 +62,19 @@ class Bench(unittest.TestCase):
         self.assertEqual([(event["flavor"], event["params"]) for event in results],
                          [("create", {"size": 24})], done.stderr)
 
+    def test_phases_of_overlap(self):
+        core = str(min(os.sched_getaffinity(0)))
+        done, events = run("--run", "overlap_flush_put", "--flavor", "allocate", "--size", "4096",
+                           "--phases", "--origin-core", core)
+        medians = {event["metric"]: event["median"] for event in events if event["event"] == "result"}
+        self.assertEqual(set(medians), {"hidden", "bare", "alone", "calls", "computation", "wait"}, done.stderr)
+        self.assertGreater(min(value for metric, value in medians.items() if metric != "hidden"), 0)
+
+    def test_a_core_that_is_not_there_is_an_error(self):
+        done, _ = run("--run", "lock_excl", "--origin-core", "1000")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--origin-core", done.stderr)
+
     def test_lu_of_every_shape(self):
         orders = [1, 7, 16, 33, 100]  # less than a block, one block, ragged last blocks
         for ranks in (1, 2, 3, 4):
@@ -74,7 +87,8 @@ class Bench(unittest.TestCase):
                                       for order in orders])
 
     def test_wrong_numbers_are_refused(self):
-        for option in ("--order 0", "--order 5,x", "--block -1", "--iters many", "--size 0"):
+        for option in ("--order 0", "--order 5,x", "--block -1", "--iters many", "--size 0",
+                       "--origin-core -1", "--origin-core x"):
             done = subprocess.run([BENCH, *option.split()], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, option)
             self.assertIn(option.split()[0], done.stderr)

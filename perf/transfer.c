@@ -26,6 +26,7 @@ static size_t epoch_bytes(const struct bench* bench) {
 void transfer_epoch(struct bench* bench, int64_t compute_steps) {
     const struct transfer t = bench->transfer;
     const int count = (int)t.size;
+    const double start = now_ns();
     if (!t.flushed)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
     for (int i = 0; i < t.operations; i++) {
@@ -36,12 +37,16 @@ void transfer_epoch(struct bench* bench, int64_t compute_steps) {
         else
             MPI_Get(local, count, MPI_BYTE, TARGET, (MPI_Aint)at, count, MPI_BYTE, bench->window);
     }
+    const double called = now_ns();
     if (compute_steps > 0)
         compute(compute_steps);
+    const double computed = now_ns();
     if (t.flushed)
         MPI_Win_flush(TARGET, bench->window);
     else
         MPI_Win_unlock(TARGET, bench->window);
+    bench->phases = (struct phases){
+        .calls = called - start, .computation = computed - called, .wait = now_ns() - computed};
 }
 
 /* The sending side holds the pattern; the receiving side is cleared, with what lies behind the

@@ -432,8 +432,10 @@ def environment_for_mpi(state, folder):
     """With this, mpirun in a host starts its processes on all hosts, without any option.
 
     Names are those of Open MPI 4.1, then those of 5.0. Hosts share the machine's cores: nothing is bound,
-    and whoever waits gives its core away. What the caller has set is left as it is.
+    and whoever waits gives its core away if there are more slots than cores. What the caller has set is
+    left as it is.
     """
+    slots = sum(host["slots"] for host in state["hosts"])
     agent, hostfile = f"{HERE}/vcluster agent", os.path.join(folder, "hostfile")
     wanted = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -443,7 +445,7 @@ def environment_for_mpi(state, folder):
         "OMPI_MCA_rmaps_base_mapping_policy": "slot:oversubscribe",
         "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
         "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_mpi_yield_when_idle": str(int(slots > len(os.sched_getaffinity(0)))),
         "OMPI_MCA_btl_tcp_if_include": "eth0",
         "UCX_TLS": "tcp,posix,sysv,cma,self", "UCX_NET_DEVICES": "eth0", "UCX_LOG_FILE": "stderr",
     }
