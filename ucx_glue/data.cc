@@ -24,7 +24,6 @@ const char* tried(Request::Kind kind) {
         return "get";
     case Request::Kind::add:
         return "add to a word";
-    case Request::Kind::store:
     case Request::Kind::swap:
         return "store a word";
     }
@@ -41,9 +40,6 @@ ucs_status_ptr_t give(ucp_ep* to, const Request& request, Operation& operation) 
         return ucp_put_nbx(to, request.origin, bytes, request.address, request.key, &param);
     case Request::Kind::get:
         return ucp_get_nbx(to, request.origin, bytes, request.address, request.key, &param);
-    case Request::Kind::store:
-        return ucp_put_nbx(to, &operation.operand, sizeof operation.operand, request.address,
-                           request.key, &param);
     case Request::Kind::add:
     case Request::Kind::swap:
         break;

@@ -38,7 +38,7 @@ class Pool {
 /// A put, a get or a posted word that waits for its turn. Small, since a program may post millions
 /// between two flushes.
 struct Request {
-    enum class Kind : std::uint8_t { put, get, add, store, swap };
+    enum class Kind : std::uint8_t { put, get, add, swap };
 
     Peer* peer;
     ucp_rkey* key;

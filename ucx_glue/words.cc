@@ -157,11 +157,10 @@ void Worker::post_add(Peer& peer, RemoteAddress address, const RemoteKey& key,
 }
 
 void Worker::post_store(Peer& peer, RemoteAddress address, const RemoteKey& key,
-                        std::uint64_t value, bool by_swap) {
+                        std::uint64_t value) {
     const Lock lock = locked();
     ++counters_.posts;
-    post({&peer, key.get(), address, nullptr, value, nullptr,
-          by_swap ? Request::Kind::swap : Request::Kind::store});
+    post({&peer, key.get(), address, nullptr, value, nullptr, Request::Kind::swap});
 }
 
 } // namespace rmalock::ucx

@@ -245,11 +245,10 @@ class Worker {
                                        std::uint64_t operand);
     /// Posted: complete after the next flush of the peer, and done as fetch() is done.
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
-    /// Posted store of a word. `by_swap`: as an atomic; else as a put, where the network adapter
-    /// does puts. One that a CPU does is a memcpy, which may tear the word, or store it twice (that
-    /// of glibc, 8 bytes): who has seen it and stored something else finds it there again.
-    void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value,
-                    bool by_swap);
+    /// Posted store of a word: an atomic as well, which swaps. A put is a memcpy where a CPU does
+    /// it (TCP, shared memory). That may tear the word, or store it twice, as glibc's does with 8
+    /// bytes: who has seen it, and stored something else, finds it there again.
+    void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value);
     /// Posted as well, but done by the peer's CPU: for words that only CPUs modify. One message,
     /// where a transport without atomics of its own would send an answer to each post_add.
     ///

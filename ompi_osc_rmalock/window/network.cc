@@ -17,15 +17,15 @@ std::unique_ptr<Network> Network::the_one;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
-      may_want_thread_(std::string_view(params.progress_thread) != "off"),
-      told_(std::string_view(params.domain) != "auto"), doorbell_(self),
+      may_want_thread_(std::string_view(params.progress_thread) != "off"), doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,
                .after_progress = after_progress}),
       event_(worker_.event_descriptor()) {
-    if (told_)
-        settle(std::string_view(params.domain) == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
+    const std::string_view domain = params.domain;
+    if (domain != "auto")
+        settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
 }
 
 void Network::settle(AtomicsBy by) {

@@ -34,9 +34,6 @@ class Network {
     AtomicsBy atomics() const { return atomics_; }
     /// What a probe has found; the progress thread starts if it is needed and wanted.
     void settle(AtomicsBy by);
-    /// Whether the user has said who does atomics. Then it may be said that adapters do what CPUs
-    /// do in truth.
-    bool was_told() const { return told_; }
     bool has_thread() const { return thread_ != nullptr; }
 
     /// For a scope this process does nothing for others, though it may call MPI.
@@ -87,7 +84,6 @@ class Network {
     const ucx::PeerId self_;
     AtomicsBy atomics_ = AtomicsBy::unknown;
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
-    const bool told_;                           ///< parameter: cpu or nic
     std::atomic<bool> silent_{false};
     mutable std::mutex windows_mutex_;
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet

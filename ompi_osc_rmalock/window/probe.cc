@@ -47,7 +47,7 @@ bool Remote::atomic_completes(Rank target, std::chrono::milliseconds patience) {
     Reachable& there = reachable(target);
     const auto end = std::chrono::steady_clock::now() + patience;
     worker().post_store(*there.peer, address(there, fabric::WindowSlots::accumulate), there.state,
-                        0, true);
+                        0);
     for (unsigned polls = 0; !ucx::Worker::complete_here(*there.peer) &&
                              (polls < kPolls || std::chrono::steady_clock::now() < end);
          ++polls)

@@ -223,8 +223,7 @@ void Remote::put(Word word, Value value) {
         if (by_cpu_)
             worker().tell(*target.peer, ucx::Tell::store, address(target, word.slot), value);
         else
-            worker().post_store(*target.peer, address(target, word.slot), target.state, value,
-                                network_.was_told());
+            worker().post_store(*target.peer, address(target, word.slot), target.state, value);
     });
 }
 void Remote::add(Word word, Value operand) {

@@ -196,7 +196,7 @@ TEST_P(Load, StoredWordsAreNeverTorn) {
                 site.worker.tell(site.peer(0), Tell::store, site.address(0, 0),
                                  (n * 7 % 256) * kSame);
                 site.worker.post_store(site.peer(0), site.address(0, 0), site.key(0),
-                                       (n * 5 % 256) * kSame, true);
+                                       (n * 5 % 256) * kSame);
                 if (n % 100 == 0) {
                     EXPECT_TRUE(whole(site.worker.read_word(site.waiter, site.peer(0),
                                                             site.address(0, 0), site.key(0))));

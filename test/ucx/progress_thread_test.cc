@@ -72,7 +72,7 @@ void use(Site& site, int target) {
     worker.fetch(site.waiter, site.peer(target), Fetch::add, site.address(target, 0),
                  site.key(target), 1);
     worker.post_add(site.peer(target), site.address(target, 1), site.key(target), 1);
-    worker.post_store(site.peer(target), site.address(target, 2), site.key(target), 1, true);
+    worker.post_store(site.peer(target), site.address(target, 2), site.key(target), 1);
     worker.tell(site.peer(target), Tell::add, site.address(target, 3), 1);
     worker.put(site.peer(target), block.data(), 4096, site.address(target, 512), site.key(target));
     worker.flush(site.waiter, site.peer(target));

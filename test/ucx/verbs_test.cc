@@ -51,8 +51,8 @@ TEST_P(Verbs, PostedWordsArriveByTheFlush) {
         if (site.rank == 0) {
             for (std::uint64_t n = 1; n <= 100; ++n)
                 site.worker.post_add(site.peer(1), site.address(1, 0), site.key(1), n);
-            site.worker.post_store(site.peer(1), site.address(1, 1), site.key(1), 11, true);
-            site.worker.post_store(site.peer(1), site.address(1, 2), site.key(1), 12, false);
+            site.worker.post_store(site.peer(1), site.address(1, 1), site.key(1), 11);
+            site.worker.post_store(site.peer(1), site.address(1, 2), site.key(1), 12);
             site.worker.flush(site.waiter, site.peer(1));
             site.worker.flush(site.waiter, site.peer(1));
             site.worker.flush_all(site.waiter);
@@ -235,12 +235,12 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
 /// Who waits for a word takes it out as soon as it is there. It is not to come again: a put by a
 /// CPU would store it twice.
 TEST_P(Verbs, AStoredWordIsSeenOnce) {
-    static constexpr std::uint64_t kStores = 300'000;
+    static constexpr std::uint64_t kStores = 100'000;
     run(2, GetParam(), [](Site& site) {
         const std::atomic_ref<std::uint64_t> word(site.memory[0]);
         if (site.rank == 0) {
             for (std::uint64_t n = 1; n <= kStores; ++n)
-                site.worker.post_store(site.peer(1), site.address(1, 0), site.key(1), n, true);
+                site.worker.post_store(site.peer(1), site.address(1, 0), site.key(1), n);
             site.worker.flush(site.waiter, site.peer(1));
         } else {
             std::atomic<bool> all{false};
@@ -278,7 +278,7 @@ TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
         refused("put", [&] { site.worker.put(peer, &word, 8, 0, RemoteKey()); });
         refused("get", [&] { site.worker.get(peer, &word, 8, 0, RemoteKey()); });
         refused("add to a word", [&] { site.worker.post_add(peer, 0, RemoteKey(), 1); });
-        refused("store a word", [&] { site.worker.post_store(peer, 0, RemoteKey(), 1, true); });
+        refused("store a word", [&] { site.worker.post_store(peer, 0, RemoteKey(), 1); });
         refused("fetch a word",
                 [&] { site.worker.fetch(site.waiter, peer, Fetch::add, 0, RemoteKey(), 1); });
         refused("read a word", [&] { site.worker.read_word(site.waiter, peer, 0, RemoteKey()); });
