@@ -188,7 +188,7 @@ def overlap_curves(axis, measured, case, size):
     chosen = styles(measured.components())
     for component, (color, marker) in chosen.items():
         curves = [event["curve"] for event in measured.events(case)
-                  if event["component_row"] == component and event["metric"] == "hidden"
+                  if event["component_row"] == component and "curve" in event
                   and event["params"]["size"] == size]
         if not curves:
             continue

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -154,6 +155,7 @@ void run_world(int size, const Transport& transport, const std::function<void(Wo
     int output[2];
     ASSERT_EQ(pipe(output), 0);
     std::vector<pid_t> children;
+    std::fflush(nullptr); // what is not written yet would be the children's, too
     for (int rank = 0; rank < size; ++rank) {
         const pid_t child = fork();
         ASSERT_GE(child, 0);
