@@ -56,13 +56,6 @@ struct transfer {
     int operations;
 };
 
-/* Where the time of the last epoch went, in ns. */
-struct phases {
-    double calls; /* lock, put, get */
-    double computation;
-    double wait; /* unlock or flush */
-};
-
 struct bench {
     MPI_Comm comm; /* errors are fatal except at window creation, which a component may decline */
     int rank, ranks;
@@ -79,7 +72,6 @@ struct bench {
     int64_t done;  /* operations so far, by which verification knows what to expect */
     bool mismatch; /* a value that came back to this rank was wrong */
     struct transfer transfer;
-    struct phases phases;
     MPI_Group peer; /* the other side of a PSCW epoch */
     bool any_wrong; /* some case computed wrong values: exit status 1 */
 };
@@ -143,8 +135,10 @@ bool verified(struct bench* bench, bool right, const char* what);
 
 /* --- transfer.c: passive epochs that move data, and their verification --------------------- */
 
-/* lock exclusive, the epoch's operations, computation, unlock. */
-void transfer_epoch(struct bench* bench, int64_t compute_steps);
+/* lock exclusive, the epoch's operations; unlock. Or the operations; flush. */
+void transfer_begin(struct bench* bench);
+void transfer_end(struct bench* bench);
+void transfer_epoch(struct bench* bench);
 /* Collective: fill and clear the buffers so that transfer_verify() cannot succeed by accident. */
 void transfer_prepare(struct bench* bench, unsigned seed);
 /* Collective: do the transfer once more with fresh data and compare every byte. */

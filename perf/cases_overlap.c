@@ -12,7 +12,7 @@ static const unsigned first_seed = 17, second_seed = 42;
 
 static void epochs(struct bench* bench, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        transfer_epoch(bench, 0);
+        transfer_epoch(bench);
 }
 
 static void latency_sweep(struct bench* bench, bool put) {
@@ -51,20 +51,37 @@ struct overlap {
     struct samples alone, calls, computation, wait;
 };
 
-static double timed_epoch(struct bench* bench, int64_t steps) {
+/* Where the time of an epoch went, in ns. */
+struct phases {
+    double calls; /* lock, put, get */
+    double computation;
+    double wait; /* unlock or flush */
+};
+
+static struct phases timed_epoch(struct bench* bench, int64_t steps) {
     const double start = now_ns();
-    transfer_epoch(bench, steps);
-    return now_ns() - start;
+    transfer_begin(bench);
+    const double called = now_ns();
+    if (steps > 0)
+        compute(steps);
+    const double computed = now_ns();
+    transfer_end(bench);
+    return (struct phases){
+        .calls = called - start, .computation = computed - called, .wait = now_ns() - computed};
+}
+
+static double total(struct phases phases) {
+    return phases.calls + phases.computation + phases.wait;
 }
 
 /* The first epochs open connections and their windows: later ones take less. */
 static double bare_latency(struct bench* bench) {
     enum { WARM_UP = 30, MEASURED = 30 };
     for (int i = 0; i < WARM_UP; i++)
-        transfer_epoch(bench, 0);
+        transfer_epoch(bench);
     struct samples samples = samples_new(MEASURED);
     for (int i = 0; i < samples.count; i++)
-        samples.values[i] = timed_epoch(bench, 0);
+        samples.values[i] = total(timed_epoch(bench, 0));
     const struct summary s = samples_summary(&samples);
     samples_free(&samples);
     return s.median;
@@ -82,11 +99,14 @@ static struct overlap overlap_measure(struct bench* bench) {
     for (int step = 0; step <= STEPS; step++)
         o.total[step] = samples_new(bench->iterations);
     for (int round = 0; round < bench->iterations; round++) {
-        for (int step = 0; step <= STEPS; step++)
-            o.total[step].values[round] = timed_epoch(bench, steps * step / STEPS);
-        o.calls.values[round] = bench->phases.calls;
-        o.computation.values[round] = bench->phases.computation;
-        o.wait.values[round] = bench->phases.wait;
+        struct phases last;
+        for (int step = 0; step <= STEPS; step++) {
+            last = timed_epoch(bench, steps * step / STEPS);
+            o.total[step].values[round] = total(last);
+        }
+        o.calls.values[round] = last.calls;
+        o.computation.values[round] = last.computation;
+        o.wait.values[round] = last.wait;
         const double start = now_ns();
         compute(steps);
         const double alone = now_ns() - start;

@@ -27,7 +27,7 @@ static int64_t origin_phase(struct bench* bench, bool access) {
     int64_t count = 0;
     do {
         if (access)
-            transfer_epoch(bench, 0);
+            transfer_epoch(bench);
         else
             compute(10000);
         count++;
@@ -72,7 +72,7 @@ static void receiver_point(struct bench* bench, size_t size, int origins) {
     bench->transfer = (struct transfer){.put = false, .size = size, .operations = 1};
     transfer_prepare(bench, seed);
     if (TARGET != bench->rank)
-        transfer_epoch(bench, 0); /* the first use of a connection is not what is measured */
+        transfer_epoch(bench); /* the first use of a connection is not what is measured */
     for (int i = 0; i < bench->iterations; i++) {
         const double quiet = phase(bench, steps, origins, false, &served);
         const double accessed = phase(bench, steps, origins, true, &served);

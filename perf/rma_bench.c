@@ -63,26 +63,26 @@ static struct list list_of(const char* text, double low, double high) {
     return (struct list){.count = 0};
 }
 
-static int positive(const char* text) {
-    const struct list list = list_of(text, 1, 1 << 30);
-    return 1 == list.count ? (int)list.values[0] : -1;
+/* One number, or -2, which no option means. */
+static int number(const char* text, int low, int high) {
+    const struct list list = list_of(text, low, high);
+    return 1 == list.count ? (int)list.values[0] : -2;
 }
 
-static int core(const char* text) {
-    const struct list list = list_of(text, 0, CPU_SETSIZE - 1);
-    return 1 == list.count ? (int)list.values[0] : -2;
+static int positive(const char* text) {
+    return number(text, 1, 1 << 30);
 }
 
 static bool options_sane(const struct options* o) {
     const struct settings* s = &o->settings;
-    const char* wrong = o->iterations < 0              ? "--iters"
-                        : 0 == s->size || -1 > s->size ? "--size"
-                        : !(s->busy_seconds > 0)       ? "--busy"
-                        : 0 == s->orders.count         ? "--order"
-                        : s->block < 1                 ? "--block"
-                        : 0 == s->writers.count        ? "--writers"
-                        : s->origin_core < -1          ? "--origin-core"
-                                                       : NULL;
+    const char* wrong = o->iterations < 0        ? "--iters"
+                        : s->size < -1           ? "--size"
+                        : !(s->busy_seconds > 0) ? "--busy"
+                        : 0 == s->orders.count   ? "--order"
+                        : s->block < 1           ? "--block"
+                        : 0 == s->writers.count  ? "--writers"
+                        : s->origin_core < -1    ? "--origin-core"
+                                                 : NULL;
     if (NULL != wrong) {
         fprintf(stderr, "rma_bench: %s is out of range, or not a number\n", wrong);
         return false;
@@ -136,7 +136,7 @@ static bool take_option(struct options* o, int key) {
         o->iterations = positive(optarg);
         return true;
     case SIZE:
-        o->settings.size = positive(optarg) > 0 ? positive(optarg) : -2;
+        o->settings.size = positive(optarg);
         return true;
     case BUSY:
         o->settings.busy_seconds = atof(optarg);
@@ -151,7 +151,7 @@ static bool take_option(struct options* o, int key) {
         o->settings.writers = list_of(optarg, 0, 100);
         return true;
     case ORIGIN_CORE:
-        o->settings.origin_core = core(optarg);
+        o->settings.origin_core = number(optarg, 0, CPU_SETSIZE - 1);
         return true;
     case PHASES:
         return o->settings.phases = true;

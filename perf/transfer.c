@@ -23,10 +23,9 @@ static size_t epoch_bytes(const struct bench* bench) {
     return bench->transfer.size * (size_t)bench->transfer.operations;
 }
 
-void transfer_epoch(struct bench* bench, int64_t compute_steps) {
+void transfer_begin(struct bench* bench) {
     const struct transfer t = bench->transfer;
     const int count = (int)t.size;
-    const double start = now_ns();
     if (!t.flushed)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
     for (int i = 0; i < t.operations; i++) {
@@ -37,16 +36,18 @@ void transfer_epoch(struct bench* bench, int64_t compute_steps) {
         else
             MPI_Get(local, count, MPI_BYTE, TARGET, (MPI_Aint)at, count, MPI_BYTE, bench->window);
     }
-    const double called = now_ns();
-    if (compute_steps > 0)
-        compute(compute_steps);
-    const double computed = now_ns();
-    if (t.flushed)
+}
+
+void transfer_end(struct bench* bench) {
+    if (bench->transfer.flushed)
         MPI_Win_flush(TARGET, bench->window);
     else
         MPI_Win_unlock(TARGET, bench->window);
-    bench->phases = (struct phases){
-        .calls = called - start, .computation = computed - called, .wait = now_ns() - computed};
+}
+
+void transfer_epoch(struct bench* bench) {
+    transfer_begin(bench);
+    transfer_end(bench);
 }
 
 /* The sending side holds the pattern; the receiving side is cleared, with what lies behind the
@@ -86,7 +87,7 @@ bool transfer_verify(struct bench* bench, unsigned seed) {
     bool right = true;
     transfer_prepare(bench, seed);
     if (ORIGIN == bench->rank) {
-        transfer_epoch(bench, 0);
+        transfer_epoch(bench);
         if (!bench->transfer.put)
             right = transfer_fetched(bench, seed);
     }

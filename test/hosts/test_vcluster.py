@@ -230,6 +230,15 @@ class Run(unittest.TestCase):
             done = vcluster("run", "2x1", "--", "sh", "-c", f"exit {status}", folder=self.folder)
             self.assertEqual(done.returncode, status, done.stderr)
 
+    def test_who_waits_yields_where_cores_are_shared(self):
+        cores, name = len(os.sched_getaffinity(0)), "OMPI_MCA_mpi_yield_when_idle"
+        environment = clean_environment(VCLUSTER_DIR=self.folder)
+        environment.pop(name, None)
+        for slots, yields in ((cores, "0"), (cores + 1, "1")):
+            done = subprocess.run([VCLUSTER, "run", f"1x{slots}", "--", "printenv", name], capture_output=True,
+                                  text=True, env=environment, timeout=60, check=False)
+            self.assertEqual(done.stdout.strip(), yields, done.stderr)
+
     def test_a_folder_of_its_own(self):
         os.rmdir(self.folder)
         done = vcluster("run", "2x1", "--", "sh", "-c", "echo $VCLUSTER_DIR $VCLUSTER_SLOTS", cwd="/")

@@ -233,9 +233,9 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
 }
 
 /// Who waits for a word takes it out as soon as it is there. It is not to come again: a put by a
-/// CPU would store it twice.
+/// CPU would store it twice, which this sees over TCP in one run of three or so.
 TEST_P(Verbs, AStoredWordIsSeenOnce) {
-    static constexpr std::uint64_t kStores = 100'000;
+    static constexpr std::uint64_t kStores = 300'000;
     run(2, GetParam(), [](Site& site) {
         const std::atomic_ref<std::uint64_t> word(site.memory[0]);
         if (site.rank == 0) {
