@@ -33,6 +33,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/mcs_queue.hh \
 	ompi_osc_rmalock/locks/members.hh \
+	ompi_osc_rmalock/locks/news.hh \
 	ompi_osc_rmalock/locks/pfl.hh \
 	ompi_osc_rmalock/locks/pfx.hh \
 	ompi_osc_rmalock/locks/pool.hh \

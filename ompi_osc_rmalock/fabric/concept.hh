@@ -188,4 +188,13 @@ void deliver(F& f, Rank rank) {
         f.deliver(rank);
 }
 
+/// A loop that waits begins again, and the caller knows nothing any more but what the first verb of
+/// its operation gave it. Nothing happens; a model checker takes all such turns for one state.
+template <Fabric F>
+void start_over([[maybe_unused]] F& f,
+                [[maybe_unused]] std::source_location at = std::source_location::current()) {
+    if constexpr (requires { f.start_over(at); })
+        f.start_over(at);
+}
+
 } // namespace rmalock::fabric

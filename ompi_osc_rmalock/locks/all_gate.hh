@@ -4,7 +4,7 @@
 // Around any reader-writer lock per target. Shared locks of single targets do not meet the gate:
 // they exclude nobody whom lock_all admits. Two rooms exclude each other: lock_all, and exclusive
 // holds. One word G at rank 0 of the window, and two at the first rank of each node, so that whom
-// the gate is for never looks beyond its node (all `atomic` use):
+// the gate is for never looks beyond its node, nor does who waits for it (all `atomic` use):
 //
 //    G   [ rows | mode | turn | n_W | n_X | n_A ]   (gate_word.hh)
 //                          n_A processes in, or waiting for, lock_all that went through it
@@ -13,7 +13,11 @@
 //                          turn: of those, grows when the last of them is in
 //                          rows: how many have come since one of the other kind did
 //    M   not 0 unless the mode is `ungated`: exclusives have to go through the gate
-//    L   [ OPEN:1 | count:63 ]  lock_alls that this node's processes entered by L
+//    L   [ inside:24 | OPEN:1 | closer:39 ]
+//                          lock_alls that this node's processes entered by L; while it is closed,
+//                          the rank of who is to be told when the last of them has left
+//    NEWS                  of each node; who waits for G waits there (news.hh)
+//    GONE at each rank: so many L have drained that this process has closed
 //
 //    mode 0 ungated:   exclusives ignore the gate; so it begins
 //    mode 1 revoking:  a lock_all is looking for exclusives that got in before it came
@@ -25,7 +29,7 @@
 //    lock_all      L.OPEN and CAS(L, +1):  in
 //                  v = FADD(G, A1 and a row of one more)
 //                  if v.n_W, mode != 0, and it holds no other lock:                        (turns)
-//                      FADD(G, -A1); await another turn, n_W == 0 or mode 0; FADD(G, A1 ...)
+//                      leave G; await another turn, n_W == 0 or mode 0; FADD(G, A1 ...)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
 //                      mode 0: CAS mode 0 -> 1; ADD_EACH(M, 1)
 //                              SCAN every node's ledgers (ledgers.hh);
@@ -33,20 +37,27 @@
 //                              mode 1 -> 2
 //                  if K_A in a row and CAS mode 2 -> 5:
 //                              ADD_EACH(L, OPEN);  mode -> 3
-//    unlock_all    ADD(L, -1) or ADD(G, -A1)                                           (posted)
+//    unlock_all    o = FADD(L, -1);  if o.inside == 1 and o.closer: FADD(L, -closer)
+//                                                                   ADD(closer.GONE, 1)
+//                  or leave G: o = FADD(G, -A1);  if o.n_A == 1 and o.n_W: tell
 //    exclusive     enter it in the own ledger; acquire the target; M == 0: in
 //                  else CAS(G, +X1) if the room is open: in
 //                  else give the target back, and until in:
 //                  M == 0:    as at first
 //                  M != 0:    FADD(G, W1);
 //                             CAS(G, +X1 -W1, and the next turn if n_W becomes 0) as soon as the
-//                             room is open; acquire the target; in
-//                      mode 0: FADD(G, -W1); begin again
+//                             room is open; tell if n_W did; acquire the target; in
+//                      mode 0: o = FADD(G, -W1); tell if n_W becomes 0; begin again
 //                      mode 3: CAS mode 3 -> 4; ADD_EACH(L, -OPEN)
-//                              SCAN every L; await L == 0 where it is not; mode -> 2
+//                              SCAN every L; where somebody is inside: o = FADD(L, me)
+//                                  if o.inside: one GONE more is to come, else: FADD(L, -me)
+//                              await GONE; mode -> 2
 //                  if it entered, K_X in a row, n_A == 0, and CAS mode 2 -> 5:
 //                              ADD_EACH(M, -1);  mode -> 0
-//    release       release the target; strike it out; ADD(G, -X1) if it was counted    (posted)
+//    release       release the target; strike it out
+//                  if it was counted: o = FADD(G, -X1);  if o.n_X == 1 and o.n_A: tell
+//
+//    A mode that has been settled (->) is told if others are counted in n_A or n_W.
 //
 //    The exclusive room is open in mode 2 when n_A == 0, to R4's callers also when n_X != 0; and to
 //    these in mode 1.
@@ -93,6 +104,11 @@
 //    - who has looked `patience` times: someone inside may be waiting for a message of its own,
 //      which is nothing a lock can see. The bound is then what `patience` makes of it.
 //
+// Who waits is told of every change of G that lets it go on. n_A falls to 0: exclusives that wait
+// are in n_W. n_X falls to 0: lock_alls that wait are in n_A. n_W does, which ends a turn: who has
+// stepped back is counted nowhere, so that is told always. The mode: the steps that a CAS begins
+// (0 -> 1, 2 -> 5, 3 -> 4) let nobody go on who had to wait before; those that end them are told.
+//
 // Hysteresis: K_A lock_alls in a row make the gate theirs, K_X exclusives in a row make it theirs
 // again; one of the other kind takes it away. Neither is less than the number of nodes, on one node
 // than that of ranks, so what a change costs was saved by those in the row. The word has few bits
@@ -100,13 +116,15 @@
 //
 // Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
 // own, and, where there are several nodes, two counts in its ledger; in mode 2 the same, and at
-// rank 0 one read, one CAS, and one posted atomic at release; where lock_alls are inside, or open
-// on their nodes, the lock's own twice. lock_all in mode 3 one read, one CAS and one posted atomic,
-// all on the own node; in the others one atomic, and one posted to leave, at rank 0. A change of
-// mode is an atomic for every node, all for one round trip; from 3 to 2 a read as well, and
-// another round trip; from 0 to 2 the same, and a visit to each target that is held. Windows of one
-// node have no mode 3 and no ledgers: all is on the node, and all P targets are visited. Memory: 3
-// words per rank, of which 1 is used per window, and 2 per node; and the ledgers.
+// rank 0 one read, one CAS, and one atomic at release; where lock_alls are inside, or open on their
+// nodes, the lock's own twice. lock_all in mode 3 one read and one CAS, and one atomic to leave,
+// all on the own node; in the others one atomic, and one to leave, at rank 0. A change of mode is
+// an atomic for every node, all for one round trip, and again to tell those that wait; from 3 to 2
+// a read as well, and another round trip, and one for each node whose lock_alls are inside; from 0
+// to 2 the same, and a visit to each target that is held. Who waits reads G once, and once more
+// each time it is told of a change: an atomic for every node, for one round trip. Windows of one
+// node have no mode 3 and no ledgers: all is on the node, and all P targets are visited. Memory: 5
+// words per rank, of which 1 is used per window, 1 per process and 3 per node; and the ledgers.
 #pragma once
 
 #include <algorithm>
@@ -116,8 +134,10 @@
 #include <span>
 #include <utility>
 
+#include "locks/drain.hh"
 #include "locks/gate_nodes.hh"
 #include "locks/gate_word.hh"
+#include "locks/news.hh"
 
 namespace rmalock::locks {
 
@@ -142,20 +162,23 @@ struct GateLimits {
     }
 };
 
-template <fabric::Fabric F, ReaderWriterLock L>
+/// `Waits` is how a process waits for G, and who tells it: another one is for the checker.
+template <fabric::Fabric F, ReaderWriterLock L, template <class> class Waits = News>
 class AllGate {
   public:
     /// Slots at each rank.
-    static constexpr Slot kSlots = 3;
+    static constexpr Slot kSlots = 5;
 
-    /// G is slot `slot` of rank 0, M and L the next ones of each node's first rank.
+    /// G is slot `slot` of rank 0; M, L and NEWS are the next ones of each node's first rank, GONE
+    /// is the last one of each rank.
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes = {})
         : AllGate(fabric, lock, slot, nodes, GateLimits::of(fabric.size(), nodes.all.size())) {}
 
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes, GateLimits limits)
         : fabric_(fabric), lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1},
           mark_at_hand_(fabric::at_hand(fabric, mark_)), count_{nodes.mine, slot + 2},
-          nodes_(nodes.all), limits_(limits), ledgers_(fabric, nodes.ledgers) {}
+          gone_{fabric.self(), slot + 4}, nodes_(nodes.all), limits_(limits),
+          news_(fabric, nodes.all, {nodes.mine, slot + 3}), ledgers_(fabric, nodes.ledgers) {}
 
     /// `holding`: this process holds a lock of another window.
     void enter_all(bool holding = false) {
@@ -171,9 +194,9 @@ class AllGate {
 
     void leave_all() {
         if (in_by_node_)
-            fabric_.add(count_, Value{0} - 1);
+            leave_by_node();
         else
-            fabric_.add(gate_, Value{0} - G::kOneAll);
+            leave_gate();
     }
 
     /// `holding`: this process holds a lock, of this or another window (R4).
@@ -204,7 +227,7 @@ class AllGate {
         if constexpr (!kGatedAlways)
             ledgers_.leave(target);
         if (hold.in_room) [[unlikely]]
-            fabric_.add(gate_, Value{0} - G::kOneExclusive);
+            leave_room();
     }
 
     /// How often this process has changed for whom the gate is.
@@ -213,7 +236,9 @@ class AllGate {
   private:
     using G = GateWord;
     using Mode = GateWord::Mode;
-    static constexpr Value kOpen = Value{1} << 63; ///< of L
+    /// Of L, whose count is that of a DrainWord.
+    static constexpr Value kOpen = Value{1} << (kNameBits - 1);
+    static constexpr Value closer(Value l) { return l % kOpen; }
 
     static constexpr bool kGatedAlways = !has_shared_mode<L>;
 
@@ -238,12 +263,15 @@ class AllGate {
     bool change(Value seen, Mode to) {
         return fabric_.compare_swap(gate_, seen, G::with_mode(seen, to)) == seen;
     }
-    /// For who has changed the mode to `from`, and whom all others wait for.
-    void finish(Mode from, Mode to) {
-        fabric_.fetch_add(gate_, G::step(from, to));
-        fabric_.wake(gate_.rank);
+    /// For who has changed the mode to `from`, and whom all others wait for. `me` is what G counts
+    /// of the caller. Returns G.
+    Value finish(Mode from, Mode to, Value me) {
+        const Value settled = fabric_.fetch_add(gate_, G::step(from, to)) + G::step(from, to);
+        if (G::alls(settled - me) != 0 || G::waiting(settled - me) != 0)
+            news_.tell();
         ++changes_;
         fabric::mode_changed(fabric_);
+        return settled;
     }
 
     // ---- lock_all -------------------------------------------------------------------------------
@@ -251,12 +279,19 @@ class AllGate {
         if (nodes_.size() == 1)
             return false;
         for (Value seen = fabric_.get(count_); (seen & kOpen) != 0;) {
-            const Value before = fabric_.compare_swap(count_, seen, seen + 1);
+            const Value before = fabric_.compare_swap(count_, seen, seen + DrainWord::kReader);
             if (before == seen)
                 return true;
             seen = before;
         }
         return false;
+    }
+    void leave_by_node() {
+        const Value before = fabric_.fetch_add(count_, Value{0} - DrainWord::kReader);
+        if (closer(before) == 0 || DrainWord::inside(before) != 1) [[likely]]
+            return;
+        fabric_.fetch_add(count_, Value{0} - closer(before)); // before the closer goes on
+        fabric_.add({static_cast<Rank>(closer(before)) - 1, gone_.slot}, 1);
     }
 
     /// Returns G with this process in it.
@@ -274,28 +309,34 @@ class AllGate {
         const Value arrived = seen;
         while (!admits_alls(seen)) {
             if (mode(seen) == Mode::ungated && change(seen, Mode::revoking))
-                revoke(holding);
-            seen = fabric_.await(
-                gate_, [](Value g) { return admits_alls(g) || mode(g) == Mode::ungated; });
+                seen = revoke(holding);
+            else
+                seen = news_.await(
+                    gate_, [](Value g) { return admits_alls(g) || mode(g) == Mode::ungated; });
         }
         return arrived;
     }
 
+    void leave_gate() {
+        const Value before = fabric_.fetch_add(gate_, Value{0} - G::kOneAll);
+        if (G::alls(before) == 1 && G::waiting(before) != 0)
+            news_.tell();
+    }
+
     /// Turns.
     void step_back(Value turn) {
-        fabric_.fetch_add(gate_, Value{0} - G::kOneAll);
-        fabric_.wake(gate_.rank);
+        leave_gate();
         const auto is_over = [turn](Value g) {
             return G::turn(g) != turn || G::waiting(g) == 0 || mode(g) == Mode::ungated;
         };
         if (limits_.patience == 0)
-            fabric_.await(gate_, is_over);
+            news_.await(gate_, is_over);
         else
-            fabric_.await_for(gate_, is_over, limits_.patience);
+            news_.await_for(gate_, is_over, limits_.patience);
     }
 
-    /// R1.
-    void revoke(bool holding) {
+    /// R1. Returns G.
+    Value revoke(bool holding) {
         fabric_.add_each(nodes_, mark_.slot, 1);
         const auto visit = [&](Rank target) {
             lock_.release_shared(target, acquire_shared(lock_, target, holding));
@@ -305,7 +346,7 @@ class AllGate {
             visit(target);
         for (std::size_t i = 0; !held.all() && i < held.named().size(); ++i)
             visit(held.named()[i]);
-        finish(Mode::revoking, Mode::gated);
+        return finish(Mode::revoking, Mode::gated, G::kOneAll);
     }
 
     /// R6. If it does not work out, another one will try.
@@ -314,7 +355,7 @@ class AllGate {
         if (mode(seen) != Mode::gated || G::waiting(seen) != 0 || !change(seen, Mode::opening))
             return;
         fabric_.add_each(nodes_, count_.slot, kOpen);
-        finish(Mode::opening, Mode::alls);
+        finish(Mode::opening, Mode::alls, G::kOneAll);
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
@@ -362,20 +403,33 @@ class AllGate {
         Value seen = fabric_.fetch_add(gate_, G::kOneWaiting) + G::kOneWaiting;
         for (unsigned attempt = 0;; ++attempt) {
             if (!is_for_me(seen))
-                seen = fabric_.await(gate_, is_for_me);
+                seen = news_.await(gate_, is_for_me);
             if (mode(seen) == Mode::ungated) {
-                fabric_.fetch_add(gate_, Value{0} - G::kOneWaiting);
+                end_turn_after(fabric_.fetch_add(gate_, Value{0} - G::kOneWaiting));
                 return false;
             }
             if (mode(seen) == Mode::alls) {
                 if (change(seen, Mode::closing))
                     close_for_alls();
             } else if (enter(seen, G::without_waiting(G::with_exclusive(seen, counts()))) == seen) {
+                end_turn_after(seen);
                 return true;
             }
             fabric_.backoff(attempt);
             seen = fabric_.get(gate_);
         }
+    }
+
+    /// One less waits than in `before`.
+    void end_turn_after(Value before) {
+        if (G::waiting(before) == 1)
+            news_.tell();
+    }
+
+    void leave_room() {
+        const Value before = fabric_.fetch_add(gate_, Value{0} - G::kOneExclusive);
+        if (G::exclusives(before) == 1 && G::alls(before) != 0)
+            news_.tell();
     }
 
     /// Returns what G was: `seen` if it is `inside` now.
@@ -393,24 +447,36 @@ class AllGate {
         return (next & (limits_.each_exclusive - 1)) == 0;
     }
 
-    /// Until every L, all of which are closed, is 0; no count grows any more.
+    /// Until nobody is inside by any L, all of which are closed: no count grows any more.
     void await_nobody_counted() {
         constexpr std::size_t kAtOnce = 64;
         std::array<Value, kAtOnce> memory;
+        Value to_come = 0;
         for (std::size_t node = 0; node < nodes_.size(); node += kAtOnce) {
             const auto some = nodes_.subspan(node).first(std::min(kAtOnce, nodes_.size() - node));
             const std::span counts = std::span(memory).first(some.size());
             fabric_.scan(some, count_.slot, 1, counts);
             for (std::size_t i = 0; i < some.size(); ++i)
-                if (counts[i] != 0)
-                    fabric_.await({some[i], count_.slot}, fabric::equals(0));
+                to_come += DrainWord::inside(counts[i]) != 0 && tells_me({some[i], count_.slot});
         }
+        if (to_come == 0)
+            return;
+        fabric_.await(gone_, fabric::equals(to_come));
+        fabric_.fetch_add(gone_, Value{0} - to_come);
+    }
+    /// Whether somebody is still inside by `count`, the last of whom will add to GONE.
+    bool tells_me(Word count) {
+        const Value me = static_cast<Value>(fabric_.self()) + 1;
+        if (DrainWord::inside(fabric_.fetch_add(count, me)) != 0)
+            return true;
+        fabric_.fetch_add(count, Value{0} - me);
+        return false;
     }
 
     void close_for_alls() {
         fabric_.add_each(nodes_, count_.slot, Value{0} - kOpen);
         await_nobody_counted();
-        finish(Mode::closing, Mode::gated);
+        finish(Mode::closing, Mode::gated, G::kOneWaiting);
     }
 
     /// R5, if enough came in a row. `seen` is what G was when this exclusive entered.
@@ -419,7 +485,7 @@ class AllGate {
             mode(seen) != Mode::gated || !change(seen, Mode::opening))
             return;
         fabric_.add_each(nodes_, mark_.slot, Value{0} - 1);
-        finish(Mode::opening, Mode::ungated);
+        finish(Mode::opening, Mode::ungated, 0);
     }
 
     F& fabric_;
@@ -428,8 +494,10 @@ class AllGate {
     const Word mark_; ///< M of this node
     const decltype(fabric::at_hand(std::declval<F&>(), Word{})) mark_at_hand_;
     const Word count_; ///< L of this node
+    const Word gone_;
     const std::span<const Rank> nodes_;
     const GateLimits limits_;
+    Waits<F> news_;
     Ledgers<F> ledgers_;
     bool in_by_node_ = false;
     Value alls_ = 0;                ///< arrivals of this process at G

@@ -12,6 +12,7 @@
 //    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered, not 0
 //                                              while an exclusive has the lock; readers registered
 //    RO     readers that a writer waits for, and its name (drain.hh)
+//    JOIN   readers that wait to join these
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //    RH[2]  the last reader on the list of phase 0, 1
@@ -30,7 +31,7 @@
 //    s_acq  unless it holds a lock elsewhere, or the target is on its node: v = arrive(A)
 //               v.MB: wait if v.W;  in
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
-//           wait(RH[s.PH]), or pass waiting writers, as in pfx.hh
+//           wait(RH[s.PH]); or pass, as in pfx.hh
 //    s_rel  in by way of A: DELIVER; depart(D)
 //           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
 //                                       phase, and it could make the node a member)
@@ -175,7 +176,7 @@ class Pfl {
             }))
             change += kMember1;
         if (exclusives(fabric::fetch_add_after_data(fabric_, word(target, kS), change)) != 0)
-            drain_.leave(word(target, kRo));
+            drain_.leave(drains(target));
     }
 
     Hold acquire_exclusive(Rank target) {
@@ -220,7 +221,7 @@ class Pfl {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4, kJoin = 6; // home
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
     // uses.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
@@ -306,26 +307,20 @@ class Pfl {
 
     /// For a reader that registered in the phase of `s`, behind an exclusive.
     void wait_as_reader(Rank target, Value s, bool holds_others) {
-        if (holds_others) {
-            pass_waiting_writers(target, s);
-            return;
-        }
+        const auto over = [&] { return is_over(target, s); };
         const Word node = pool_.take();
-        readers_.wait(list(target, s), node, [&] { return is_over(target, s); });
+        if (holds_others)
+            drain_.pass(drains(target), list(target, s), node, over);
+        else
+            readers_.wait(list(target, s), node, over, joiners(target));
         pool_.give(node);
     }
     Word list(Rank target, Value s) const {
         return word(target, kRh + static_cast<Slot>(phase(s)));
     }
-
-    void pass_waiting_writers(Rank target, Value s) {
-        const Word ro = word(target, kRo);
-        const auto over = [&] { return is_over(target, s); };
-        for (unsigned attempt = 1; !over(); ++attempt) {
-            if (drain_.is_open(ro) && drain_.join(ro, over))
-                return;
-            fabric_.backoff(attempt);
-        }
+    DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
+    auto joiners(Rank target) {
+        return [this, target] { drain_.wake_joiners(drains(target)); };
     }
 
     // ---- exclusives -----------------------------------------------------------------------------
@@ -408,7 +403,7 @@ class Pfl {
         const Value r = readers(message);
         bool members = tells_of_members(message);
         if (r != 0) {
-            drain_.drain(word(target, kRo), own, r);
+            drain_.drain(drains(target), own, r);
             // Only now: until all of them have left, one may have made its node a member (P2).
             members = has_members(fabric_.get(word(target, kS)));
         }
@@ -421,9 +416,9 @@ class Pfl {
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
         if (closed.to_come != 0) {
             // Those who hold a lock elsewhere have to get past us while we wait (P3).
-            drain_.open(word(target, kRo), own);
+            drain_.open(drains(target), own);
             members_.await_drained(own, closed.to_come);
-            drain_.close(word(target, kRo), own);
+            drain_.close(drains(target), own);
         }
         return closed.remain != 0;
     }
@@ -447,7 +442,7 @@ class Pfl {
         const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS),
                                                      kPhase - (mine.cohorts - inherited) * kX1);
         if (readers(s) != 0) {
-            readers_.wake_all(list(target, s));
+            readers_.wake_all(list(target, s), joiners(target));
             fabric::mode_changed(fabric_);
         }
         if (succ == 0 && exclusives(s) == mine.cohorts)

@@ -3,13 +3,13 @@
 // Our own. Readers and writers are accounted for in one word as in Go's sync.RWMutex; writers queue
 // as in MCS locks (mcs_queue.hh); readers that have to wait form a list (push_list.hh); phases
 // alternate as in B. Brandenburg, J. Anderson: "Spin-Based Reader-Writer Synchronization for
-// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own,
-// but for readers that hold a lock elsewhere.
+// Multiprocessor Real-Time Systems", Real-Time Systems 2010. Everybody waits on a word of its own.
 //
 // Words at the target's home (all atomic use), one line:
 //
 //    S      [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
-//    RO     [ drainer:40 | count:24 ]  the drainer's node; readers it still waits for, maybe < 0
+//    RO     readers that an exclusive waits for, and its name (drain.hh)
+//    JOIN   readers that wait to join these
 //    TAIL   last exclusive in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r);
 //           with T_L the BATON of baton.hh
@@ -20,26 +20,16 @@
 //
 //    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
 //           wait(RH[s.PH]) for the end of the phase: GET(S).PH != s.PH
-//           who holds a lock elsewhere does not wait in the list but tries, again and again, to
-//           join the readers that are being drained:
-//                 if GET(S).PH != s.PH: in
-//                 if GET(RO).drainer and join: in
-//    join   o = FADD(RO, 1)
-//           if o.drainer: if GET(S).PH != s.PH: undo; return true
-//           else: undo; return false
-//    undo   as the second half of s_rel
+//           or pass(RH[s.PH]), if it holds a lock elsewhere: until that, or until it has joined the
+//               readers that are being drained (drain.hh)
 //    s_rel  s = FADD_AFTER_DATA(S, -1)
-//           if s.XC: o = FADD(RO, -1); if o.count == 1 and o.drainer: PUT(o.drainer.DRN, 1)
-//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in            // one atomic if s.RC == 0
+//           if s.XC: leave(RO)
+//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(RO, s.RC); in        // one atomic if s.RC == 0
 //           if join(TAIL): await STATUS, which is one of
 //               DIRECT(n): chain = n + 1; in
-//               PHASE(r):  chain = 1; drain(r); in
+//               PHASE(r):  chain = 1; drain(RO, r); in
 //           h = SWAP(HW, me);  if h is not PHASE(r): await STATUS == PHASE(r)
-//           SWAP(HW, 0);  chain = 1;  drain(r)
-//    drain  if r: DRN = 0;  n = FADD(RO, [me | r]).count + r
-//           loop  if n != 0: await DRN;                                           // a hint again
-//                 if FADD(RO, [-me | 0]).count == 0: return
-//                 DRN = 0;  n = FADD(RO, [me | 0]).count           // somebody joined: open again
+//           SWAP(HW, 0);  chain = 1;  drain(RO, r)                                // none if r == 0
 //    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
 //           if succ and chain < T_W: DELIVER; PUT(succ.STATUS, DIRECT(chain)); return
 //           s = FADD_AFTER_DATA(S, PH - chain * X1)                              // phase change
@@ -50,8 +40,8 @@
 // With T_L > 0, where all are on one node, who runs may take a released lock past the first of the
 // queue, T_L times (baton.hh). TAIL is the baton's queue then, and who is inside has left it.
 //
-//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(s.RC); in
-//           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(r);  in
+//    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(RO, s.RC); in
+//           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(RO, r);  in
 //    x_rel  if it had the baton and chain < T_W and GET(S).XC > chain:
 //               DELIVER; give(BATON, DIRECT(chain)); return
 //           s = FADD_AFTER_DATA(S, PH - chain * X1);  if s.RC: wake_all(RH[s.PH])
@@ -75,7 +65,7 @@
 // Why one has to join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0
 // shared, x waits for T0 exclusively. A program that runs with locks that prefer readers must not
 // deadlock here; q has to go past x. The lock cannot know, so it is told (`holds_others`). Such a
-// reader polls the home with back-off: on the list it could not leave when it has joined.
+// reader waits in a list of its own: on that of its phase it could not leave when it has joined.
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
 // being in the queue; the first of the queue meets it in HW, whoever comes first.
@@ -87,14 +77,15 @@
 //
 // Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
 // they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
-// more if readers wait, 1 more if the successor has not shown itself.
-// With T_L: uncontended the same; contended acquire 2 atomics past the queue, else 4; release 1 get
-// and 1 posted add, or a change of phase and 1 posted add.
-// Memory: one line per target; one node (a line) per lock that a process awaits, or holds after it
-// has been in the queue.
+// more if readers wait, 1 more if the successor has not shown itself. To wait for readers: 3
+// atomics, one of them while they leave. With T_L: uncontended the same; contended acquire 2
+// atomics past the queue, else 4; release 1 get and 1 posted add, or a change of phase and 1 posted
+// add. Memory: one line per target; one node (a line) per lock that a process awaits, or holds
+// after it has been in the queue.
 #pragma once
 
 #include "locks/baton.hh"
+#include "locks/drain.hh"
 #include "locks/mcs_queue.hh"
 #include "locks/push_list.hh"
 
@@ -123,8 +114,8 @@ class Pfx {
     /// The home record is slots `home`... of every rank, zeroed before the first acquire of
     /// anybody.
     Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
-        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), home_(home),
-          pool_(pool), limits_(limits) {}
+        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), drain_(fabric),
+          home_(home), pool_(pool), limits_(limits) {}
 
     /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
     /// be made to wait behind writers that wait themselves.
@@ -138,20 +129,20 @@ class Pfx {
         return exclusives(s) == 0;
     }
     [[gnu::noinline]] Hold finish_shared(Rank target, Value s, bool holds_others) {
-        if (holds_others) {
-            pass_waiting_writers(target, s);
-        } else {
-            const Word node = pool_.take();
-            readers_.wait(list(target, s), node, [&] { return is_over(target, s); });
-            pool_.give(node);
-        }
+        const auto over = [&] { return is_over(target, s); };
+        const Word node = pool_.take();
+        if (holds_others)
+            drain_.pass(drains(target), list(target, s), node, over);
+        else
+            readers_.wait(list(target, s), node, over, joiners(target));
+        pool_.give(node);
         return {};
     }
 
     void release_shared(Rank target, Hold) {
         const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS), Value{0} - 1);
         if (exclusives(s) != 0) [[unlikely]]
-            leave_drain(target);
+            drain_.leave(drains(target));
     }
 
     Hold acquire_exclusive(Rank target) {
@@ -185,8 +176,7 @@ class Pfx {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4; // of the home record
-    static constexpr Slot kDrn = 2;                                     // of a node
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4, kJoin = 6; // home
 
     // ---- what the words hold --------------------------------------------------------------------
     static constexpr unsigned kReaderBits = 32;
@@ -197,15 +187,6 @@ class Pfx {
     static constexpr Value phase(Value s) { return s >> 63; }
     static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
-
-    static constexpr unsigned kCountBits = 24;
-    /// A negative count has borrowed from the drainer's field: sign-extend first, then subtract.
-    static constexpr std::int64_t count(Value ro) {
-        return static_cast<std::int64_t>(ro << (64 - kCountBits)) >> (64 - kCountBits);
-    }
-    static constexpr Value drainer(Value ro) {
-        return (ro - static_cast<Value>(count(ro))) >> kCountBits;
-    }
 
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
@@ -233,36 +214,13 @@ class Pfx {
         return word(target, kRh + static_cast<Slot>(phase(s)));
     }
 
+    DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
+    auto joiners(Rank target) {
+        return [this, target] { drain_.wake_joiners(drains(target)); };
+    }
+
     /// Whether the phase in `s` is over.
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
-
-    // ---- readers --------------------------------------------------------------------------------
-    /// For a reader that registered in the phase of `s` and cannot wait for its end.
-    void pass_waiting_writers(Rank target, Value s) {
-        for (unsigned attempt = 1; !is_over(target, s); ++attempt) {
-            if (drainer(fabric_.get(word(target, kRo))) != 0 && join_drain(target, s))
-                return;
-            fabric_.backoff(attempt);
-        }
-    }
-
-    bool join_drain(Rank target, Value s) {
-        if (drainer(fabric_.fetch_add(word(target, kRo), 1)) == 0) {
-            leave_drain(target);
-            return false;
-        }
-        if (is_over(target, s)) // it is not the drain of that phase, but the reader was admitted
-            leave_drain(target);
-        return true;
-    }
-
-    [[gnu::noinline]] void leave_drain(Rank target) {
-        const Value o = fabric_.fetch_add(word(target, kRo), Value{0} - 1);
-        if (count(o) == 1 && drainer(o) != 0) {
-            fabric_.put(field(node_of(drainer(o)), kDrn), 1);
-            fabric::handed_over(fabric_, node_of(drainer(o)).rank);
-        }
-    }
 
     // ---- exclusives -----------------------------------------------------------------------------
     /// For who has been in the queue, or had the baton.
@@ -340,21 +298,11 @@ class Pfx {
         pool_.give(node);
     }
 
-    /// Waits until the `r` readers that were inside when the exclusives took over have left, and
-    /// those that joined them.
     void drain(Rank target, Word node, Value r) {
-        const Word ro = word(target, kRo), drn = field(node, kDrn);
-        const Value me = name_of(node) << kCountBits;
-        for (Value more = r; r != 0; more = 0) {
-            // Late hints of an earlier drain are erased before anybody can send one of this.
-            fabric_.put(drn, 0);
-            if (more != 0)
-                fabric::mode_changed(fabric_);
-            if (count(fabric_.fetch_add(ro, me + more)) + static_cast<std::int64_t>(more) != 0)
-                fabric_.await(drn, fabric::equals(1));
-            if (count(fabric_.fetch_add(ro, Value{0} - me)) == 0)
-                return;
-        }
+        if (r == 0)
+            return;
+        fabric::mode_changed(fabric_);
+        drain_.drain(drains(target), node, r);
     }
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
@@ -369,7 +317,8 @@ class Pfx {
     [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
         if (readers(s) != 0) {
             fabric::mode_changed(fabric_);
-            if (const Value first = readers_.wake_all(list(target, s)); first != 0)
+            const Value first = readers_.wake_all(list(target, s), joiners(target));
+            if (first != 0)
                 fabric::handed_over(fabric_, node_of(first).rank);
         }
         if (exclusives(s) == mine.chain)
@@ -389,6 +338,7 @@ class Pfx {
     McsQueue<F> queue_;
     Baton<F> baton_;
     PushList<F> readers_;
+    Drain<F> drain_;
     Slot home_;
     Pool& pool_;
     PfxLimits limits_;

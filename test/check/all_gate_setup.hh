@@ -2,6 +2,7 @@
 #pragma once
 
 #include "locks/all_gate.hh"
+#include "mutants/all_gate.hh"
 #include "pfl_setup.hh"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ struct GatedWords {
     static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
     static constexpr bool kOverNodes = requires(topology::Level nodes) { Lock::node_slots(nodes); };
     static constexpr Slot kGate = 0;
-    static constexpr Slot kHome = kQueues ? locks::Pool::kNodeSlots : 3;
+    static constexpr Slot kHome = kQueues ? locks::Pool::kNodeSlots : 5;
     static constexpr Slot kPool = kHome + locks::Pool::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
     static constexpr Slot kRecords = kPool + locks::Pool::slots(kNodes);
@@ -52,8 +53,28 @@ struct GatedSetup {
     }
 };
 
+/// Instead of locks::News, for large configurations: each wait for G is one step, which takes
+/// nobody who tells. What is left of the gate is all there is.
+template <class F>
+class Polls {
+  public:
+    Polls(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
+    void tell() {}
+    template <fabric::Predicate P>
+    Value await(Word w, P pred) {
+        return fabric_.await(w, pred);
+    }
+    template <fabric::Predicate P>
+    void await_for(Word w, P pred, unsigned patience) {
+        fabric_.await_for(w, pred, patience);
+    }
+
+  private:
+    F& fabric_;
+};
+
 /// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
-template <template <class> class Algorithm, class Fault, bool kRule>
+template <template <class> class Algorithm, class Fault, bool kRule, template <class> class Waits>
 class GatedWindow {
     using F = BrokenFabric<Fault>;
     using Lock = Algorithm<F>;
@@ -114,7 +135,7 @@ class GatedWindow {
     F fabric_;
     locks::Pool pool_;
     Lock lock_;
-    locks::AllGate<F, Lock> gate_;
+    locks::AllGate<F, Lock, Waits> gate_;
     std::uint64_t held_ = 0;
 
   public:
@@ -122,14 +143,17 @@ class GatedWindow {
 };
 
 /// The first `on_first_node` ranks are a node, the others are another one.
-template <template <class> class Algorithm, class Fault = Sound, bool kRule = true>
+template <template <class> class Algorithm, class Fault = Sound, bool kRule = true,
+          template <class> class Waits = Polls>
 Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1,
                     bool ledgers = true) {
     Cast cast{std::move(scripts), on_first_node};
     GatedSetup setup(cast.ranks(), on_first_node, limits);
     setup.ledgers = ledgers;
     cast.slots = GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
-    return make_program<GatedWindow<Algorithm, Fault, kRule>>(cast, setup);
+    Program program = make_program<GatedWindow<Algorithm, Fault, kRule, Waits>>(cast, setup);
+    program.event_slot = all_gate_fault::kNews;
+    return program;
 }
 
 } // namespace rmalock::check

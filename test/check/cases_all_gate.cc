@@ -19,14 +19,16 @@ constexpr locks::GateLimits kOnce{
 constexpr locks::GateLimits kAtOnce{.alls = 1, .exclusives = 1};
 
 template <class Fault = Sound, bool kRule = true,
-          template <class> class Algorithm = locks::DirectPassive>
+          template <class> class Algorithm = locks::DirectPassive,
+          template <class> class Waits = Polls>
 Case gate(const char* name, const char* configuration, std::vector<Script> scripts,
           Failure expected = Failure::none, const locks::GateLimits& limits = kOnce,
           Rank on_first_node = 1) {
     Case c;
     c.lock = name;
     c.configuration = configuration;
-    c.program = behind_gate<Algorithm, Fault, kRule>(std::move(scripts), limits, on_first_node);
+    c.program =
+        behind_gate<Algorithm, Fault, kRule, Waits>(std::move(scripts), limits, on_first_node);
     c.expected = expected;
     return c;
 }
@@ -113,6 +115,55 @@ void add_over_nodes(std::vector<Case>& cases) {
     deep(3);
 }
 
+/// With waits as they are shipped: somebody has to tell (locks/news.hh).
+void add_told(std::vector<Case>& cases) {
+    const Script w = writer(2), w1 = writer(1), r = reader(2), r1 = reader(1), all = all_locker(2),
+                 a1 = all_locker(1);
+    const auto add = [&]<template <class> class Algorithm = locks::DirectPassive>(
+        const char* name, const char* configuration, std::vector<Script> scripts,
+        const locks::GateLimits& limits, Rank on_each) {
+        cases.push_back(gate<Sound, true, Algorithm, locks::News>(
+            name, configuration, std::move(scripts), Failure::none, limits, on_each));
+    };
+    const auto told = [&](const char* configuration, std::vector<Script> scripts,
+                          const locks::GateLimits& limits = kOnce) {
+        add("all_gate", configuration, std::move(scripts), limits, 1);
+    };
+    const auto deep = [&](int preemptions = -1) {
+        cases.back().size = Size::deep;
+        cases.back().limits.preemptions = preemptions;
+        cases.back().program.watch_overtaking = preemptions < 0;
+    };
+    told("1W+1A, told", {w, all_locker(3)});
+    told("1W+1R+1A, told", {w, r, all});
+    told("1W+2A once, told", {w1, a1, a1});
+    told("1W+2A, told", {w, all, all});
+    deep();
+    told("2W 2 targets+1A, told", {w, writer(2, 1), all});
+    deep();
+    told("hold-and-wait, told", wait_at_gate(2));
+    deep();
+    told("2W+2A once, told", {w1, w1, a1, a1});
+    deep(4);
+    told("1W+1A K=1, told", {w, all_locker(3)}, kAtOnce);
+    told("1A+1W K=1, told", {all_locker(3), writer(3)}, kAtOnce);
+    deep();
+    told("1W+1R+1A K=1, told", {w, r, all}, kAtOnce);
+    deep();
+    told("1W+2A once K=1, told", {w1, a1, a1}, kAtOnce);
+    deep();
+    told("2W 2 targets+1A once K=1, told", {w1, writer(1, 1), a1}, kAtOnce);
+    deep();
+    const auto over_nodes = [&](const char* configuration, std::vector<Script> scripts,
+                                const locks::GateLimits& limits, Rank on_each) {
+        add.operator()<locks::Pfl>("all_gate+pfl", configuration, std::move(scripts), limits,
+                                   on_each);
+    };
+    over_nodes("1W+1A N=1, told", {w, all_locker(3)}, kOnce, 1);
+    over_nodes("1W+1R+1A N=2 once, told", {w1, a1, r1}, kOnce, 2);
+    over_nodes("1W+1R+1A N=2 once K=1, told", {w1, a1, r1}, kAtOnce, 2);
+}
+
 void add_mutants(std::vector<Case>& cases) {
     const Script w = writer(2);
     using namespace all_gate_fault;
@@ -149,6 +200,21 @@ void add_mutants(std::vector<Case>& cases) {
                     {all_locker(3), writer(3)});
     changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
                     Failure::endless);
+    const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
+                                                std::vector<Script> scripts,
+                                                const locks::GateLimits& limits = kOnce) {
+        cases.push_back(gate<Fault, true, locks::DirectPassive, locks::News>(
+            name, configuration, scripts, Failure::deadlock, limits));
+    };
+    silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
+    silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});
+    silent_mutant(SilentTurn{}, "all_gate/silent_turn", "1W+2A once",
+                  {writer(1), all_locker(1), all_locker(1)});
+    silent_mutant(SilentMode{}, "all_gate/silent_mode", "1A+1W K=1", {all_locker(3), writer(3)},
+                  kAtOnce);
+    silent_mutant(LooksForNewsLast{}, "all_gate/looks_for_news_last", "1W+1A", {w, all_locker(3)});
+    silent_mutant(LeavesUnasked{}, "all_gate/leaves_unasked", "1A+1W K=1",
+                  {all_locker(3), writer(3)}, kAtOnce);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
     cases.back().expected = Failure::bypass;
     cases.push_back(gate<Sound, false>("all_gate/no_hold_and_wait_rule", "hold-and-wait",
@@ -254,6 +320,7 @@ void add_all_gate(std::vector<Case>& cases) {
     d_mcs("hold-and-wait", wait_at_gate(1));
 
     add_over_nodes(cases);
+    add_told(cases);
     add_mutants(cases);
 }
 

@@ -98,6 +98,11 @@ void add_mutants(std::vector<Case>& cases) {
                            nodes_of(1, 2)));
     add(mutant<JoinsAtHomeOnly>("joins_at_home_only", Failure::deadlock,
                                 "hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
+    add(mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait N=1", kHoldAndWait,
+                            nodes_of(1, 2)));
+    add(mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait N=1, by a member",
+                            kHoldByMember, nodes_of(1, 2)));
+    add(mutant<SilentEnd>("silent_end", Failure::deadlock, "1W+1J N=1", {w1, j1}, apart));
     add(mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J N=1",
                               {w2, w2, r1, j1}, apart));
     add(mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J N=1", {w2, w2, j1, j2},
@@ -171,9 +176,11 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
     // Readers that hold something elsewhere and go past waiting writers.
-    add(pfl("1W+2J N=1", {w2, j2, j2}, apart));
+    add(pfl("1W+2J N=1 once", {w1, j1, j1}, apart));
+    add(deep(pfl("1W+2J N=1", {w2, j2, j2}, apart), 4));
     add(pfl("2W+1J N=2", {w2, w2, j2}, pairs));
-    add(pfl("1W+1R+1J N=1", {w2, r2, j2}, apart));
+    add(pfl("1W+1R+1J N=1 once", {w1, r1, j1}, apart));
+    add(deep(pfl("1W+1R+1J N=1", {w2, r2, j2}, apart)));
     add(pfl("2W+1R+1J N=2 once", {w1, w1, r1, j1}, pairs));
     add(pfl("hold and wait N=1", kHoldAndWait, nodes_of(1, 2)));
     add(pfl("hold and wait N=2", kHoldAndWait, nodes_of(2, 2)));

@@ -143,8 +143,12 @@ void add_pfx(std::vector<Case>& cases) {
     add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
 
     // Readers that hold something elsewhere and go past waiting writers.
-    add("1W+2J", {writer(2), joiner(2), joiner(2)});
+    add("1W+2J once", {writer(1), joiner(1), joiner(1)});
     add("2W+1J", {writer(2), writer(2), joiner(2)});
+    // More than 400 million states.
+    add("1W+2J", {writer(2), joiner(2), joiner(2)}, Size::deep);
+    cases.back().program.watch_overtaking = false;
+    cases.back().limits.preemptions = 4;
     add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
     add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
     cases.back().program.watch_overtaking = false;
@@ -165,12 +169,15 @@ void add_pfx(std::vector<Case>& cases) {
     cases.push_back(
         mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J", {w2, w2, r1, j1}));
     cases.push_back(
-        mutant<DrainOneLook>("drain_one_look", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
+        mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
     cases.push_back(mutant<NoDelivery>("no_delivery", Failure::data, "3W", {w2, w2, w2}));
     cases.push_back(mutant<DataOvertaken>("data_overtaken", Failure::data));
     // The deadlock that joining is for.
     cases.push_back(
         mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", kHoldAndWait));
+    cases.push_back(
+        mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait", kHoldAndWait));
+    cases.push_back(mutant<SilentEnd>("silent_end", Failure::deadlock, "1W+1J", {w1, j1}));
     add_passing(cases);
 }
 

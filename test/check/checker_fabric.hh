@@ -67,7 +67,8 @@ class CheckerFabric {
             const bool last_first = world_.program().last_first;
             const Word word{ranks[last_first ? ranks.size() - 1 - i : i], slot};
             if (!skips(word))
-                fetch_add(word, v, at);
+                perform(
+                    {.verb = Verb::fetch_add, .word = word, .operand = v, .blind = true, .at = at});
         }
     }
 
@@ -85,20 +86,20 @@ class CheckerFabric {
     }
     /// Time is not part of the model. That an attempt is over is: see World::back_off.
     void backoff(unsigned, At at = At::current()) { world_.back_off(self_, at.line()); }
+    void start_over(At at) { world_.back_off(self_, at.line()); }
     void wake(Rank) {} // nobody parks
 
   private:
     Value perform(Verb verb, Word w, Value operand, Value expected, At at,
                   bool after_data = false) {
-        Request request;
-        request.verb = verb;
-        request.word = w;
-        request.operand = operand;
-        request.expected = expected;
-        request.after_data = after_data;
-        request.at = at;
-        return world_.perform(self_, request);
+        return perform({.verb = verb,
+                        .word = w,
+                        .operand = operand,
+                        .expected = expected,
+                        .after_data = after_data,
+                        .at = at});
     }
+    Value perform(const Request& request) { return world_.perform(self_, request); }
 
     void post(Verb verb, Word w, Value v, At at) {
         if (w.rank == self_ && !world_.lingers(verb))

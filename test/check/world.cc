@@ -65,7 +65,7 @@ bool World::can_go(Rank rank) const {
     switch (request.verb) {
     case Verb::await:
     case Verb::await_for:
-        return request.holds(request.predicate, memory_.read_by(rank, request.word));
+        return request.holds(request.predicate, look(rank, request.word));
     case Verb::flush:
         return false; // goes on together with the last delivery it waits for
     default:
@@ -124,6 +124,9 @@ void World::apply(Choice choice) {
 void World::step(Rank rank, bool give_up) {
     finish_leaving(rank);
     Process& p = process(rank);
+    const bool event = program_.counts_events(p.request.word);
+    if (event && p.request.verb == Verb::get)
+        p.before_look = p.history;
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     note_use(rank, p.request.verb, p.request.word);
@@ -132,7 +135,10 @@ void World::step(Rank rank, bool give_up) {
     if (is_read_modify_write(p.request.verb) &&
         program_.announces(p.request.word, p.request.operand, p.result) && p.wait.resource >= 0)
         p.wait.announced = true;
-    p.history = mix(mix(p.history, give_up ? 2 : 1), p.result);
+    p.history = mix(mix(p.history, give_up ? 2 : 1), p.request.blind ? 0 : p.result);
+    // Who has waited for an event forgets what it saw since it looked, and looks again.
+    if (event && p.request.verb == Verb::await)
+        p.history = p.before_look;
     if (p.after_first_verb == 0 && p.request.verb != Verb::count) // that gives nothing
         p.after_first_verb = p.history;
     if (story_ != nullptr)
@@ -140,7 +146,42 @@ void World::step(Rank rank, bool give_up) {
     run_on(rank);
 }
 
+/// What `rank` finds in the word. A word that counts events holds a bit for each process that has
+/// read it since the last event: it reads 0, and finds 1 after that. So an execution that waited
+/// for three events and one that waited for two come to the same states.
+Value World::look(Rank rank, Word word) const {
+    if (!program_.counts_events(word))
+        return memory_.read_by(rank, word);
+    return (memory_.read(word) >> rank & 1) != 0 ? 0 : 1;
+}
+
+Value World::take_effect_on_events(Rank rank, const Request& request) {
+    const Value bit = Value{1} << rank;
+    switch (request.verb) {
+    case Verb::get:
+        memory_.write(request.word, memory_.read(request.word) | bit);
+        return 0;
+    case Verb::fetch_add:
+        memory_.write(request.word, 0);
+        return 0;
+    default:
+        return look(rank, request.word);
+    }
+}
+
+/// What a process has read last does not matter in its next operation.
+void World::forget_events(Rank rank) {
+    if (program_.event_slot < 0)
+        return;
+    for (Rank r = 0; r < program_.ranks; ++r) {
+        const Word word{r, static_cast<Slot>(program_.event_slot)};
+        memory_.write(word, memory_.read(word) & ~(Value{1} << rank));
+    }
+}
+
 Value World::take_effect(Rank rank, const Request& request) {
+    if (program_.counts_events(request.word))
+        return take_effect_on_events(rank, request);
     const Value before = memory_.read_by(rank, request.word);
     switch (request.verb) {
     case Verb::fetch_add:
@@ -321,6 +362,7 @@ void World::between_operations(Rank rank, Fingerprint local) {
         fail(Failure::data,
              fmt::format("{} has left {}, and its data are not there", rank, p.data.resource));
     p.data.resource = -1;
+    forget_events(rank);
     p.history = local;
     p.after_first_verb = 0;
 }

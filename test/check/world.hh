@@ -32,6 +32,10 @@ struct Program {
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool last_first = false;      ///< add_each takes the ranks from last to first
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
+    /// Words of this slot count events, and are compared with nothing but what the same process has
+    /// read there last (locks/news.hh). So of their values only that is kept: see World::look.
+    /// -1: there are none.
+    std::int64_t event_slot = -1;
     OvertakenBound bound{};
     /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.
     std::int64_t announcing_slot = -1;
@@ -40,6 +44,7 @@ struct Program {
     std::function<void(World&, Rank)> process;
 
     bool same_node(Rank a, Rank b) const { return a / ranks_per_node == b / ranks_per_node; }
+    bool counts_events(Word w) const { return event_slot == std::int64_t{w.slot}; }
     bool announces(Word w, Value operand, Value found) const {
         return (announcing_slot < 0 || announcing_slot == std::int64_t{w.slot}) &&
                (found & announcing_bits) == announcing_bits &&
@@ -55,6 +60,7 @@ struct Request {
     Value expected = 0;      ///< compare_swap
     bool everybody = false;  ///< flush_all
     bool after_data = false; ///< fetch_add_after_data
+    bool blind = false;      ///< the process does not learn the result
     /// await: whether `predicate`, which lies on the process's stack, holds.
     bool (*holds)(const void* predicate, Value) = nullptr;
     const void* predicate = nullptr;
@@ -136,6 +142,7 @@ class World {
         bool finished = false;
         Fingerprint history = 0; ///< of all values seen: the local state of a deterministic program
         Fingerprint after_first_verb = 0; ///< history then, in the current operation; 0: none yet
+        Fingerprint before_look = 0;      ///< history then, at the last word of Program::event_slot
         Wait wait;
         Leaving leaving;
         /// Data that may not be at the target yet. No part of the fingerprint: how far a release
@@ -157,6 +164,9 @@ class World {
     void step(Rank rank, bool give_up);
     void deliver(Rank rank, unsigned number);
     Value take_effect(Rank rank, const Request& request);
+    Value look(Rank rank, Word word) const;
+    Value take_effect_on_events(Rank rank, const Request& request);
+    void forget_events(Rank rank);
     void finish_leaving(Rank rank);
     void watch_overtaking(const Wait& entered);
     bool flushed(Rank rank) const;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "broken_fabric.hh"
+#include "locks/drain.hh"
 #include "locks/gate_word.hh"
 
 namespace rmalock::check::all_gate_fault {
 
 // Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
-inline constexpr Slot kG = 0, kM = 1, kL = 2;
+// NEWS too, GONE of each rank.
+inline constexpr Slot kG = 0, kM = 1, kL = 2, kNews = 3, kGone = 4;
 using G = locks::GateWord;
 /// Of a lock_all.
 inline constexpr bool arrives(Word w, Value operand) {
@@ -70,7 +72,7 @@ struct Unvisited {
 };
 
 // Slots from here on are ledgers, in front of a lock that does not queue.
-inline constexpr Slot kLedgers = 4;
+inline constexpr Slot kLedgers = 6;
 
 /// An exclusive does not enter in its ledger what it is about to acquire.
 struct NoEntry : Sound {
@@ -92,21 +94,23 @@ struct NamesOne : Sound {
 
 /// An exclusive that closes the counters of lock_alls does not wait for those inside.
 struct NoWaitForCounted : Sound {
-    bool skips_await(Word w) { return w.slot == kL; }
+    bool skips_await(Word w) { return w.slot == kGone; }
 };
 
 /// It closes the counter of its own node and forgets the others.
 struct OneClosed : Sound {
-    bool skips_add_each(Word w, Value v) { return forgets(w) && v == kOpen && closing_; }
-    bool skips_await(Word w) { return forgets(w); }
-    /// Who closes has waited for the gate; who opens has only looked at it.
+    bool skips_add_each(Word w, Value v) {
+        closing_ = closing_ || (w.slot == kL && v + kOpen == 0);
+        return closing_ && forgets(w);
+    }
+    Value seen(Word w, Value v) { return closing_ && forgets(w) ? 0 : v; }
     void done(Verb verb, Word w, Value) {
-        if (w.slot == kG && (verb == Verb::get || verb == Verb::await))
-            closing_ = verb == Verb::await;
+        if (w.slot == kG && verb == Verb::fetch_add) // it has settled the mode
+            closing_ = false;
     }
     static bool forgets(Word w) { return w.slot == kL && w.rank != 0; }
-    static constexpr Value kOpen = Value{1} << 63; ///< of L; -kOpen is the same
-    std::uint64_t closing_ = 0;
+    static constexpr Value kOpen = Value{1} << (locks::kNameBits - 1); ///< of L
+    std::uint64_t closing_ = false;
 };
 
 /// Who enters by a counter does not look whether it is still open.
@@ -136,6 +140,74 @@ struct NoStepBack : Sound {
 /// An exclusive gives the gate back before it has taken away all marks.
 struct OneUnmarked : Sound {
     bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v != 1; }
+};
+
+/// What a process has last done to G: whether it should tell of that is for who derives from this.
+struct TellsAfter : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        if (w.slot == kG)
+            last_ = operand;
+        return v;
+    }
+    void done(Verb verb, Word w, Value) {
+        if (w.slot == kG && verb == Verb::compare_swap)
+            last_ = kSwapped;
+    }
+    static constexpr Value kSwapped = 0, kLeaves = Value{0} - G::kOneAll,
+                           kReleases = Value{0} - G::kOneExclusive,
+                           kGivesUp = Value{0} - G::kOneWaiting;
+    Value last_ = kSwapped;
+};
+
+/// The last lock_all to leave does not tell the exclusives that wait.
+struct SilentLeave : TellsAfter {
+    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kLeaves; }
+};
+
+/// The last exclusive to leave the room does not tell the lock_alls that wait.
+struct SilentRelease : TellsAfter {
+    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kReleases; }
+};
+
+/// Who ends a turn by going in does not tell those that have stepped back.
+struct SilentTurn : TellsAfter {
+    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kSwapped; }
+};
+
+/// Who has settled a mode tells nobody.
+struct SilentMode : TellsAfter {
+    bool skips_add_each(Word w, Value) {
+        return w.slot == kNews && last_ != kLeaves && last_ != kReleases && last_ != kSwapped &&
+               last_ != kGivesUp;
+    }
+};
+
+/// Who waits believes what it found when it came, and looks for news after that.
+struct LooksForNewsLast : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        if (w.slot == kG)
+            found_ = v + operand, fresh_ = true;
+        return v;
+    }
+    Value seen(Word w, Value v) {
+        const bool old = w.slot == kG && fresh_;
+        fresh_ = fresh_ && !old;
+        return old ? found_ : v;
+    }
+    void done(Verb verb, Word w, Value) {
+        if (w.slot == kG && verb == Verb::compare_swap)
+            fresh_ = false;
+    }
+    Value found_ = 0;
+    std::uint64_t fresh_ = false;
+};
+
+/// The last one to leave a closed counter does not see that somebody waits for that.
+struct LeavesUnasked : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        const bool leaves = w.slot == kL && operand + locks::DrainWord::kReader == 0;
+        return leaves ? v - locks::DrainWord::drainer(v) : v;
+    }
 };
 
 } // namespace rmalock::check::all_gate_fault

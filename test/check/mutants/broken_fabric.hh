@@ -105,6 +105,7 @@ class BrokenFabric {
         return real_.await_for(w, pred, patience, at);
     }
     void backoff(unsigned attempt, At at = At::current()) { real_.backoff(attempt, at); }
+    void start_over(At at) { real_.start_over(at); }
     void wake(Rank rank) { real_.wake(rank); }
 
   private:

@@ -8,10 +8,15 @@ namespace rmalock::check::pfl_fault {
 
 using locks::DrainWord;
 using pfx_fault::DataOvertaken;
-using pfx_fault::JoinNoRecheck; // S and RO are where they are in pfx.hh
+using pfx_fault::JoinNoRecheck; // the words at home are where they are in pfx.hh
+using pfx_fault::JoinUnnamed;
+using pfx_fault::LooksOnAHint;
+using pfx_fault::NeverJoins;
 using pfx_fault::NoDelivery;
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
+using pfx_fault::SilentDrain;
+using pfx_fault::SilentEnd;
 
 // Words as in locks/pfl.hh. Behind the home record the map, then the record of target 0.
 inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
@@ -67,39 +72,15 @@ struct NoSecondLook : Sound {
     Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kMember1 * 0x7fff) : v; }
 };
 
-/// It looks as soon as it is told that they have left, which may be about those of an earlier
-/// phase.
-struct LooksOnAHint : Sound {
-    Value fetched(Word w, Value operand, Value v) {
-        // Taking the name out: the count is not looked at.
-        const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
-        return closes ? DrainWord::drainer(v) : v;
-    }
-};
-
 /// A node leaves though a reader has come to its counter and waits.
 struct LeavesAnyway : Sound {
     bool compares(Word w) { return w.slot != kA; }
 };
 
-/// A reader that holds something elsewhere waits like all others: it sees no drainer.
-struct NeverJoins : Sound {
-    Value seen(Word w, Value v) { return w.slot == kRo ? v & ~locks::kNameMask : v; }
-};
-
-/// It joins the readers at home only, not an owner that waits for those of members.
+/// A reader that holds something elsewhere joins the readers at home only, not an owner that waits
+/// for those of members.
 struct JoinsAtHomeOnly : Sound {
     Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
-};
-
-/// A reader joins whenever others are counted, whoever drains them: the obvious form.
-struct JoinUnnamed : JoinNoRecheck {
-    Value seen(Word w, Value v) { return w.slot == kRo ? v | 1 : JoinNoRecheck::seen(w, v); }
-    Value fetched(Word w, Value operand, Value v) {
-        const bool join =
-            w.slot == kRo && operand == DrainWord::kReader && DrainWord::inside(v) > 0;
-        return join ? v | 1 : v;
-    }
 };
 
 /// A reader lets its node join after it has left, when a writer may have looked at S already.

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "broken_fabric.hh"
+#include "locks/drain.hh"
 
 namespace rmalock::check::pfx_fault {
 
 // Words of the home record and of a node, as in locks/pfx.hh. Nodes start behind the home record.
-inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kHomeSlots = 8, kStatus = 1, kDrn = 2, kWake = 3;
+inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kRh = 4, kJoin = 6, kHomeSlots = 8, kStatus = 1,
+                      kDrn = 2, kWake = 3;
+using locks::DrainWord;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
 }
@@ -60,8 +63,7 @@ struct HwNotCleared : Sound {
 
 /// A reader that holds something elsewhere waits like all others: it sees no drainer.
 struct NeverJoins : Sound {
-    Value seen(Word w, Value v) { return w.slot == kRo ? v & kCount : v; }
-    static constexpr Value kCount = (Value{1} << 24) - 1;
+    Value seen(Word w, Value v) { return w.slot == kRo ? v & ~locks::kNameMask : v; }
 };
 
 /// A reader that joined does not look whether it is the drain of its phase.
@@ -76,23 +78,58 @@ struct JoinNoRecheck : Misread {
 
 /// A reader joins whenever others are counted, whoever drains them: the obvious form.
 struct JoinUnnamed : JoinNoRecheck {
-    Value seen(Word w, Value v) {
-        return w.slot == kRo ? v | kSomebody : JoinNoRecheck::seen(w, v);
-    }
+    Value seen(Word w, Value v) { return w.slot == kRo ? v | 1 : JoinNoRecheck::seen(w, v); }
     Value fetched(Word w, Value operand, Value v) {
-        const Value inside = v & (kPositive * 2 + 1);
-        const bool join = w.slot == kRo && operand == 1 && inside != 0 && inside <= kPositive;
-        return join ? v | kSomebody : v;
+        const bool join =
+            w.slot == kRo && operand == DrainWord::kReader && DrainWord::inside(v) > 0;
+        return join ? v | 1 : v;
     }
-    static constexpr Value kPositive = (Value{1} << 23) - 1, kSomebody = Value{1} << 63;
 };
 
-/// The drainer takes the hint for the truth.
-struct DrainOneLook : Sound {
+/// The drainer takes the hint for the truth, which may be about readers of an earlier phase.
+struct LooksOnAHint : Sound {
     Value fetched(Word w, Value operand, Value v) {
-        const bool closes = w.slot == kRo && operand != 1 && operand + 1 != 0 && operand >> 63 != 0;
-        return closes ? v & ~((Value{1} << 24) - 1) : v;
+        // Taking the name out: the count is not looked at.
+        const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
+        return closes ? DrainWord::drainer(v) : v;
     }
+};
+
+/// Does not wake the readers that wait to join, where somebody who derives from this says so.
+struct SilentToJoiners : Sound {
+    bool skips_put(Word w, Value v) {
+        return silent_ && w.slot % fabric::kWordsPerLine == kWake && v == 1;
+    }
+    bool silenced(Word w, Value v, bool here) {
+        silent_ = w.slot == kJoin && v == 0 && here;
+        return silent_;
+    }
+    void done(Verb verb, Word, Value) {
+        if (verb != Verb::put && verb != Verb::swap)
+            silent_ = false;
+    }
+    std::uint64_t silent_ = false;
+};
+
+/// A drainer tells nobody that it waits.
+struct SilentDrain : SilentToJoiners {
+    Value fetched(Word w, Value operand, Value v) {
+        opens_ = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 == 0;
+        return v;
+    }
+    bool skips_swap(Word w, Value v) { return silenced(w, v, opens_); }
+    std::uint64_t opens_ = false;
+};
+
+/// Who wakes the list of a phase does not do what readers that wait elsewhere have asked for.
+struct SilentEnd : SilentToJoiners {
+    bool skips_swap(Word w, Value v) { return silenced(w, v, woke_list_); }
+    void done(Verb verb, Word w, Value v) {
+        SilentToJoiners::done(verb, w, v);
+        if (verb == Verb::swap)
+            woke_list_ = w.slot == kRh || w.slot == kRh + 1;
+    }
+    std::uint64_t woke_list_ = false;
 };
 
 /// Who sees the baton free takes it, whether it is still free or not.
@@ -112,7 +149,7 @@ struct GivesToNobody : Sound {
 };
 
 /// An exclusive does not wait for the readers of the phase before it.
-struct NoDrain : DrainOneLook {
+struct NoDrain : LooksOnAHint {
     bool skips_await(Word w) { return is(w, kDrn); }
 };
 

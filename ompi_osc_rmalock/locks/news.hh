@@ -1,0 +1,62 @@
+// That a word has changed, said on every node to whoever waits there for it to change.
+//
+// Our own.
+//
+// Words: NEWS at the first rank of each node (atomic): how often something was said.
+//
+//    await(w, p)   e = GET(NEWS of the own node);  v = GET(w);  if p(v): return v
+//                  await NEWS != e, and again
+//    tell          ADD_EACH(NEWS, 1)
+//
+// Whoever changes w so that somebody's p may hold now tells afterwards. Nobody is forgotten: a wait
+// that read w before the change has read NEWS before that, and so before it was told. Who waits
+// need not be known, leaves nothing behind when it gives up, and owes nobody anything when it is
+// told: no chain of processes has to wake each other.
+//
+// Cost: to wait, two reads, one of them off the node, and one more off it each time something is
+// said; to tell, an atomic for each node, all for one round trip. Memory: a word for each node.
+#pragma once
+
+#include <span>
+
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+template <class F>
+class News {
+  public:
+    /// NEWS is slot `word.slot` of each of `nodes`, zeroed before anybody waits; `word` is the
+    /// calling process's. The span outlives who gets it.
+    News(F& fabric, std::span<const Rank> nodes, Word word)
+        : fabric_(fabric), nodes_(nodes), news_(word) {}
+
+    void tell() { fabric_.add_each(nodes_, news_.slot, 1); }
+
+    template <fabric::Predicate P>
+    Value await(Word w, P pred) {
+        for (;;) {
+            const Value said = fabric_.get(news_);
+            if (const Value seen = fabric_.get(w); pred(seen))
+                return seen;
+            fabric_.await(news_, fabric::differs(said));
+        }
+    }
+    /// The same, but gives up after `patience` polls in which nothing was said, or when so many
+    /// things were.
+    template <fabric::Predicate P>
+    void await_for(Word w, P pred, unsigned patience) {
+        for (unsigned times = 0; times < patience; ++times) {
+            const Value said = fabric_.get(news_);
+            if (pred(fabric_.get(w)) || !fabric_.await_for(news_, fabric::differs(said), patience))
+                return;
+        }
+    }
+
+  private:
+    F& fabric_;
+    const std::span<const Rank> nodes_;
+    const Word news_;
+};
+
+} // namespace rmalock::locks
