@@ -60,12 +60,9 @@
 //   verb gave: the checker takes all retries of an operation for one state. All three run the
 //   communication progress of the process, so that a holder who waits for a message of ours gets
 //   it. Waiting exists nowhere else: algorithms contain no loops that poll.
-//
-// == Waking: wake(rank) ==
-//   A hint that a word of that rank was changed and that somebody who waits for it may be asleep.
-//   put and add give it themselves; it is for words that people wait for and that a fetching verb
-//   changes. Sleep is bounded even without it; it is never needed for correctness and may wake
-//   nobody.
+//   Who waits may sleep, for a bounded time. put and add wake whoever sleeps until a word of that
+//   rank changes, fetching verbs nobody: so it is mostly by put or add that words change which
+//   others wait for.
 //
 // == Atomicity domains ==
 //   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is
@@ -146,11 +143,10 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;
-    // Waiting and waking.
+    // Waiting.
     { f.await(w, pred) } -> std::same_as<Value>;
     { f.await_for(w, pred, n) } -> std::same_as<std::optional<Value>>;
     { f.backoff(n) } -> std::same_as<void>;
-    { f.wake(r) } -> std::same_as<void>;
 };
 
 /// Whether windows of `F` are known to be on one node before they exist.

@@ -111,6 +111,8 @@ class CpuFabric {
         return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
     }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
+
+    /// Beside the verbs: whoever sleeps until a word of `rank` changes.
     void wake(Rank rank) { ring(rank); }
 
   private:

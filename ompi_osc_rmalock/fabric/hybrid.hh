@@ -136,12 +136,12 @@ class HybridFabric {
         const Waiting waiting(threads_);
         cpu().backoff(attempt);
     }
-    void wake(Rank rank) {
-        if (same_node(rank)) // others are woken by the process that does the change for us
-            cpu().wake(part({rank, 0}).rank);
-    }
 
-    // Beside the verbs: see fabric/tally.hh.
+    // Beside the verbs.
+    /// Whoever sleeps until a word of `rank`, of this node, changes: for who has changed one by
+    /// other means.
+    void wake(Rank rank) { cpu().wake(part({rank, 0}).rank); }
+    // See fabric/tally.hh.
     const Tally& tally() const { return node_.tally(); }
     /// What the calling thread has waited, in all windows.
     Waits& waits() const { return Waits::mine(threads_); }

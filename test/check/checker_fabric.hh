@@ -87,7 +87,6 @@ class CheckerFabric {
     /// Time is not part of the model. That an attempt is over is: see World::back_off.
     void backoff(unsigned, At at = At::current()) { world_.back_off(self_, at.line()); }
     void start_over(At at) { world_.back_off(self_, at.line()); }
-    void wake(Rank) {} // nobody parks
 
   private:
     Value perform(Verb verb, Word w, Value operand, Value expected, At at,

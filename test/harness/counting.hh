@@ -87,7 +87,6 @@ class Counting {
         return inner_.await_for(w, pred, patience);
     }
     void backoff(unsigned attempt) { inner_.backoff(attempt); }
-    void wake(fabric::Rank r) { inner_.wake(r); }
 
   private:
     void count(fabric::Rank home, unsigned VerbCounts::*verb) {

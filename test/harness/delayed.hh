@@ -73,7 +73,6 @@ class Delayed {
         land_all();
         inner_.backoff(attempt);
     }
-    void wake(fabric::Rank r) { inner_.wake(r); }
 
     /// Lets everything posted take effect, as time would.
     void land_all() {

@@ -106,7 +106,6 @@ class BrokenFabric {
     }
     void backoff(unsigned attempt, At at = At::current()) { real_.backoff(attempt, at); }
     void start_over(At at) { real_.start_over(at); }
-    void wake(Rank rank) { real_.wake(rank); }
 
   private:
     Value fetch_add(Word w, Value v, bool after_data, At at) {
