@@ -78,12 +78,12 @@ class Counting {
 
     template <fabric::Predicate P>
     fabric::Value await(fabric::Word w, P pred) {
-        counts_.polls_elsewhere += w.rank != self();
+        note_wait(w.rank);
         return inner_.await(w, pred);
     }
     template <fabric::Predicate P>
     std::optional<fabric::Value> await_for(fabric::Word w, P pred, unsigned patience) {
-        counts_.polls_elsewhere += w.rank != self();
+        note_wait(w.rank);
         return inner_.await_for(w, pred, patience);
     }
     void backoff(unsigned attempt) { inner_.backoff(attempt); }
@@ -93,6 +93,10 @@ class Counting {
         ++(counts_.*verb);
         if (!same_node(home))
             ++(off_node_.*verb);
+    }
+    void note_wait(fabric::Rank home) {
+        if (home != self())
+            count(home, &VerbCounts::polls_elsewhere);
     }
 
     F inner_;

@@ -1,6 +1,11 @@
 // What the paths cost, in verbs, against the figures in the headers of the locks.
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
 #include "harness/counting.hh"
 #include "harness/world.hh"
 #include "locks/all_gate.hh"
@@ -374,6 +379,71 @@ TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
     far.gate.release_exclusive(0, hold);
     EXPECT_EQ(far.fabric.take(), (VerbCounts{.posted = 1, .counts = 1}));
     EXPECT_EQ(far.fabric.take_off_node(), kOnePosted);
+}
+
+/// All four ranks, as threads: pfl over two nodes behind the gate, with thresholds so small that
+/// everything changes often.
+class CostOfWaiting : public CostOfLedgers {
+  protected:
+    using Pfl = locks::Pfl<CountingFabric>;
+    struct Contender {
+        Contender(CostOfWaiting& test, fabric::Rank self)
+            : fabric(test.kept_world.fabric(self)), pool(self, WindowSlots::nodes(4), 4),
+              pfl(fabric, WindowSlots::lock, WindowSlots::elements(4, kKept), pool, test.nodes,
+                  {.t_w = 3, .t_l = 2, .members = {.k_in = 1, .idle = 2}}),
+              gate(fabric, pfl, WindowSlots::gate,
+                   test.table.seen_by(self, test.nodes, kFirstLedger),
+                   {.alls = 2, .exclusives = 2}) {}
+
+        void exclusive(fabric::Rank target) {
+            const locks::Hold hold = gate.acquire_exclusive(target, false);
+            std::this_thread::yield();
+            gate.release_exclusive(target, hold);
+        }
+        void lock_all() {
+            gate.enter_all();
+            std::this_thread::yield();
+            gate.leave_all();
+        }
+        /// The second one goes past waiting writers.
+        void two_shared(fabric::Rank first, fabric::Rank second) {
+            const locks::Hold one = pfl.acquire_shared(first);
+            const locks::Hold other = pfl.acquire_shared(second, true);
+            std::this_thread::yield();
+            pfl.release_shared(second, other);
+            pfl.release_shared(first, one);
+        }
+        void contend(unsigned seed) {
+            std::minstd_rand random(seed);
+            for (int round = 0; round < 2000; ++round) {
+                const auto dice = random() % 10;
+                dice < 2   ? lock_all()
+                : dice < 6 ? exclusive(static_cast<fabric::Rank>(random() % 2))
+                           : two_shared(0, 2);
+            }
+        }
+        CountingFabric fabric;
+        locks::Pool pool;
+        Pfl pfl;
+        locks::AllGate<CountingFabric, Pfl> gate;
+    };
+};
+
+TEST_F(CostOfWaiting, NobodyPollsAWordOfAnotherNode) {
+    std::deque<Contender> contenders;
+    std::vector<std::thread> threads;
+    for (fabric::Rank rank = 0; rank < 4; ++rank) {
+        Contender& contender = contenders.emplace_back(*this, rank);
+        threads.emplace_back([&contender, rank] { contender.contend(1 + rank); });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    unsigned waits = 0;
+    for (Contender& contender : contenders) {
+        EXPECT_EQ(contender.fabric.take_off_node().polls_elsewhere, 0U);
+        waits += contender.fabric.take().polls_elsewhere; // of the node's other rank
+    }
+    EXPECT_GT(waits, 0U);
 }
 
 TEST_F(CostOfTheGate, WindowsOfOneNodeNeverBecomeLockAlls) {
