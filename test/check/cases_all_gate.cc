@@ -112,7 +112,7 @@ void add_over_nodes(std::vector<Case>& cases) {
     on(2, "2W 2 targets+1A N=2 K=1", {w, all, writer(2, 1)}, kAtOnce);
     deep(4);
     on(2, "2W+2A N=2 once K=1", {w1, a1, w1, a1}, kAtOnce);
-    deep(3);
+    deep(4);
 }
 
 /// With waits as they are shipped: somebody has to tell (locks/news.hh).
@@ -301,7 +301,6 @@ void add_all_gate(std::vector<Case>& cases) {
     deep();
     changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
     deep();
-    cases.back().limits.preemptions = 3;
 
     const auto pfx = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(gate<Sound, true, locks::Pfx>("all_gate+pfx", configuration, scripts));
