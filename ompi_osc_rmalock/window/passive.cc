@@ -1,5 +1,6 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
 #include "window/host.hh"
+#include "window/network.hh"
 #include "window/observe.hh"
 #include "window/plain.hh"
 
@@ -86,6 +87,7 @@ Status Window::unlock_any(Rank target) {
     else
         release(target, mine.exclusive, mine.hold);
     count_process_hold(-1);
+    serve_others();
     return RMALOCK_OK;
 }
 
@@ -154,7 +156,19 @@ Status Window::flush_any(Flush kind, Rank target) {
     }
     renew_regions();
     finish_stores();
+    serve_others();
     return RMALOCK_OK;
+}
+
+void Window::serve_others() {
+    constexpr unsigned kOften = 16;
+    if (remote_ == nullptr || Network::get()->has_thread())
+        return;
+    // Threads may count past each other: somebody looks all the same.
+    const unsigned calls = calls_unserved_.load(std::memory_order_relaxed) + 1;
+    calls_unserved_.store(calls, std::memory_order_relaxed);
+    if (calls % kOften == 0)
+        Network::get()->progress();
 }
 
 Status Window::sync() {

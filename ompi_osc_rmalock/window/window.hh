@@ -254,6 +254,9 @@ class Window {
     [[gnu::noinline]] void spell_out(Rank target, bool exclusive, locks::Hold hold);
     [[gnu::noinline]] Status unlock_any(Rank target);
     [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
+    /// Where no thread does it, others are served by the calls of this process. One that loops on
+    /// words of its own node waits in none of them, so every so-manieth looks for what they want.
+    void serve_others();
     // The window's lock, observed (observe.hh).
     template <class Acquire>
     void observe(Lock lock, Acquire acquire);
@@ -275,6 +278,7 @@ class Window {
     Segment segment_;
     Part* const parts_;                            ///< in the segment, one per rank
     const std::unique_ptr<Remote> remote_;         ///< null: the window needs no network
+    std::atomic<unsigned> calls_unserved_{0};      ///< see serve_others
     const std::unique_ptr<Neighbours> neighbours_; ///< where there is a network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
