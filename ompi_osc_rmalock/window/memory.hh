@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,9 +49,35 @@ inline rmalock_layout_t plain_layout(const void* base, std::size_t bytes) {
     return layout;
 }
 
+/// Copies an element whose place in the target's memory is aligned, at one go; else returns false.
+template <class Element>
+bool copy_element(Direction direction, void* origin, std::byte* target) {
+    if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Element) != 0)
+        return false;
+    const std::atomic_ref<Element> place(*reinterpret_cast<Element*>(target));
+    Element element;
+    if (direction == Direction::put) {
+        std::memcpy(&element, origin, sizeof element);
+        place.store(element, std::memory_order_relaxed);
+    } else {
+        element = place.load(std::memory_order_relaxed);
+        std::memcpy(origin, &element, sizeof element);
+    }
+    return true;
+}
+
 /// Copies between this process's memory and memory it maps. The two may overlap: an origin buffer
 /// may be the target's memory itself.
+///
+/// Elements are stored once. glibc's memmove stores short ranges from both ends, so that a target
+/// that polls a flag and resets it could find it set again, while the origin is between its stores.
 inline void copy_mapped(Direction direction, void* origin, std::byte* target, std::size_t bytes) {
+    if (bytes == 8 && copy_element<std::uint64_t>(direction, origin, target))
+        return;
+    if (bytes == 4 && copy_element<std::uint32_t>(direction, origin, target))
+        return;
+    if (bytes == 2 && copy_element<std::uint16_t>(direction, origin, target))
+        return;
     direction == Direction::put ? std::memmove(target, origin, bytes)
                                 : std::memmove(origin, target, bytes);
 }

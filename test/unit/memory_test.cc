@@ -1,0 +1,70 @@
+// Copies between a process and memory that it maps.
+#include "window/memory.hh"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <thread>
+
+namespace rmalock::window {
+namespace {
+
+template <class Element>
+class Copy : public testing::Test {};
+using Elements = testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(Copy, Elements);
+
+/// One puts numbers, the other takes what it finds and leaves 0: nothing is found a second time.
+TYPED_TEST(Copy, WhoPollsAnElementSeesEachPutOnce) {
+    using Element = TypeParam;
+    constexpr int kTakes = 1'000'000;
+    alignas(64) std::array<Element, 8> memory{};
+    const std::atomic_ref<Element> word(memory[0]);
+    std::atomic<bool> enough{false};
+    std::thread origin([&] {
+        const volatile std::size_t bytes = sizeof(Element); // not known where the copy is compiled
+        for (std::array<Element, 8> number{1}; !enough; ++number[0])
+            copy_mapped(Direction::put, number.data(), reinterpret_cast<std::byte*>(memory.data()),
+                        bytes);
+    });
+    int seen_again = 0;
+    Element last = 0;
+    for (int taken = 0; taken < kTakes;) {
+        Element seen = word.load();
+        if (seen == 0)
+            continue;
+        seen_again += seen == last;
+        last = seen;
+        taken += word.compare_exchange_strong(seen, 0);
+    }
+    enough = true;
+    origin.join();
+    EXPECT_EQ(seen_again, 0) << "of " << kTakes;
+}
+
+/// Every length, every alignment, both ways, nothing beside it.
+TEST(CopyMapped, CopiesWhatItShouldAndNothingBeside) {
+    constexpr std::size_t kRoom = 48, kMost = 17;
+    for (std::size_t at = 8; at < 16; ++at)
+        for (std::size_t from = 8; from < 16; ++from)
+            for (std::size_t bytes = 0; bytes <= kMost; ++bytes)
+                for (const Direction direction : {Direction::put, Direction::get}) {
+                    alignas(8) std::array<unsigned char, kRoom> origin, target;
+                    std::iota(origin.begin(), origin.end(), 1);
+                    std::iota(target.begin(), target.end(), 101);
+                    auto expected_origin = origin, expected_target = target;
+                    for (std::size_t n = 0; n < bytes; ++n)
+                        direction == Direction::put ? expected_target[at + n] = origin[from + n]
+                                                    : expected_origin[from + n] = target[at + n];
+                    copy_mapped(direction, &origin[from], reinterpret_cast<std::byte*>(&target[at]),
+                                bytes);
+                    ASSERT_EQ(origin, expected_origin) << from << " " << at << " " << bytes;
+                    ASSERT_EQ(target, expected_target) << from << " " << at << " " << bytes;
+                }
+}
+
+} // namespace
+} // namespace rmalock::window
