@@ -41,11 +41,12 @@ struct list {
 struct settings {
     long size; /* --size, or -1 for the row's own sweep */
     double busy_seconds;
-    struct list orders;  /* of the LU matrix */
-    int block;           /* of the LU matrix */
-    struct list writers; /* F_W: exclusive locks, or inserts, in % */
-    int origin_core;     /* where the origin's main thread runs, or -1 */
-    bool phases;         /* overlap: report also where the time went */
+    struct list orders;   /* of the LU matrix */
+    int block;            /* of the LU matrix */
+    struct list writers;  /* F_W: exclusive locks, or inserts, in % */
+    double phase_seconds; /* of the lock benchmarks */
+    int origin_core;      /* where the origin's main thread runs, or -1 */
+    bool phases;          /* overlap: report also where the time went */
 };
 
 /* Transfers of one passive epoch. */

@@ -23,7 +23,6 @@ struct share {
     double elapsed;
 };
 
-static const double phase_ns = 20e6;
 /* Reading the clock costs as much as a lock; so many pass between two looks at the deadline. */
 enum { LOCKS_PER_LOOK = 16 };
 
@@ -111,6 +110,7 @@ static void one_lock(struct bench* bench, const struct workload* work, struct sh
 
 static struct share phase(struct bench* bench, const struct workload* work) {
     struct share share = {.elapsed = 0};
+    const double phase_ns = bench->settings->phase_seconds * 1e9;
     MPI_Barrier(bench->comm);
     const double start = now_ns();
     do {

@@ -38,6 +38,8 @@ static void usage(FILE* out) {
           "  --block   rows of its blocks (default: 128)\n"
           "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
           "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n"
+          "  --duration\n"
+          "            how long a phase of the lock benchmarks takes, in s (default: 0.02)\n"
           "  --origin-core\n"
           "            the core on which the main thread of rank 0 runs; its other threads stay\n"
           "            where they are (default: none)\n"
@@ -69,20 +71,27 @@ static int number(const char* text, int low, int high) {
     return 1 == list.count ? (int)list.values[0] : -2;
 }
 
+/* A time, or 0 if it is none. */
+static double seconds(const char* text) {
+    const struct list list = list_of(text, 0, 1e6);
+    return 1 == list.count ? list.values[0] : 0;
+}
+
 static int positive(const char* text) {
     return number(text, 1, 1 << 30);
 }
 
 static bool options_sane(const struct options* o) {
     const struct settings* s = &o->settings;
-    const char* wrong = o->iterations < 0        ? "--iters"
-                        : s->size < -1           ? "--size"
-                        : !(s->busy_seconds > 0) ? "--busy"
-                        : 0 == s->orders.count   ? "--order"
-                        : s->block < 1           ? "--block"
-                        : 0 == s->writers.count  ? "--writers"
-                        : s->origin_core < -1    ? "--origin-core"
-                                                 : NULL;
+    const char* wrong = o->iterations < 0         ? "--iters"
+                        : s->size < -1            ? "--size"
+                        : !(s->busy_seconds > 0)  ? "--busy"
+                        : 0 == s->orders.count    ? "--order"
+                        : s->block < 1            ? "--block"
+                        : 0 == s->writers.count   ? "--writers"
+                        : !(s->phase_seconds > 0) ? "--duration"
+                        : s->origin_core < -1     ? "--origin-core"
+                                                  : NULL;
     if (NULL != wrong) {
         fprintf(stderr, "rma_bench: %s is out of range, or not a number\n", wrong);
         return false;
@@ -99,6 +108,7 @@ enum option_key {
     ORDER,
     BLOCK,
     WRITERS,
+    DURATION,
     ORIGIN_CORE,
     PHASES,
     LIST,
@@ -115,6 +125,7 @@ static const struct option long_options[] = {
     {"order", required_argument, NULL, ORDER},
     {"block", required_argument, NULL, BLOCK},
     {"writers", required_argument, NULL, WRITERS},
+    {"duration", required_argument, NULL, DURATION},
     {"list", no_argument, NULL, LIST},
     {"json", no_argument, NULL, JSON},
     {"help", no_argument, NULL, HELP},
@@ -139,7 +150,7 @@ static bool take_option(struct options* o, int key) {
         o->settings.size = positive(optarg);
         return true;
     case BUSY:
-        o->settings.busy_seconds = atof(optarg);
+        o->settings.busy_seconds = seconds(optarg);
         return true;
     case ORDER:
         o->settings.orders = list_of(optarg, 1, 1 << 20);
@@ -149,6 +160,9 @@ static bool take_option(struct options* o, int key) {
         return true;
     case WRITERS:
         o->settings.writers = list_of(optarg, 0, 100);
+        return true;
+    case DURATION:
+        o->settings.phase_seconds = seconds(optarg);
         return true;
     case ORIGIN_CORE:
         o->settings.origin_core = number(optarg, 0, CPU_SETSIZE - 1);
@@ -171,6 +185,7 @@ static struct options parse(int argc, char** argv) {
                      .busy_seconds = 2,
                      .orders = {.values = {1000}, .count = 1},
                      .block = 128,
+                     .phase_seconds = 0.02,
                      .origin_core = -1,
                      .writers = {.values = {0, 0.2, 2, 5, 20, 50, 100}, .count = 7}}};
     int key;

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -75,6 +76,13 @@ class Bench(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--origin-core", done.stderr)
 
+    def test_a_phase_of_the_lock_benchmarks_takes_as_long_as_is_said(self):
+        begin = time.monotonic()
+        done, events = run("--run", "ecsb", "--writers", "100", "--iters", "1", "--duration", "2")
+        self.assertGreater(time.monotonic() - begin, 2)
+        self.assertEqual({event["metric"] for event in events if event["event"] == "result"},
+                         {"throughput", "fairness"}, done.stderr)
+
     def test_lu_of_every_shape(self):
         orders = [1, 7, 16, 33, 100]  # less than a block, one block, ragged last blocks
         for ranks in (1, 2, 3, 4):
@@ -88,7 +96,8 @@ class Bench(unittest.TestCase):
 
     def test_wrong_numbers_are_refused(self):
         for option in ("--order 0", "--order 5,x", "--block -1", "--iters many", "--size 0",
-                       "--origin-core -1", "--origin-core x"):
+                       "--origin-core -1", "--origin-core x", "--busy soon", "--duration 0",
+                       "--duration long"):
             done = subprocess.run([BENCH, *option.split()], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, option)
             self.assertIn(option.split()[0], done.stderr)
