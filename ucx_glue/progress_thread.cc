@@ -111,10 +111,13 @@ struct ProgressThread::State {
         stopped = ppoll(fds, 1, &length, nullptr) > 0;
     }
 
-    /// Until something arrives.
+    /// Until something arrives, or others are found to serve.
     void sleep() {
-        pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}};
-        stopped = poll(fds, 2, -1) > 0 && fds[0].revents != 0;
+        Relief& relief = worker.relief();
+        pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}, {relief.descriptor(), POLLIN, 0}};
+        relief.sleeps(seen_visits);
+        stopped = poll(fds, 3, -1) > 0 && fds[0].revents != 0;
+        relief.woke(fds[2].revents != 0);
     }
 
     Worker& worker;

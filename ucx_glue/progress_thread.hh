@@ -10,11 +10,12 @@ namespace rmalock::ucx {
 /// A thread that sleeps in the worker's event descriptor and runs its progress when something
 /// arrives.
 ///
-/// All signals are blocked in it; while a thread of the process is inside a wait of the worker it
-/// naps instead, since that thread serves. It never calls MPI. The destructor ends and joins it.
-/// Where it runs is left to the system, which finds it an idle core when it wakes: kept off the
-/// main thread's core it would wait for another rank's (seen with 4 ranks on 2
-/// cores: milliseconds, where tens of microseconds are usual).
+/// All signals are blocked in it. While a thread of the process is inside a wait of the worker, or
+/// visits it often, it naps instead, since that thread serves; if it sleeps when that begins, it is
+/// got out (relief.hh). It never calls MPI. The destructor ends and joins it. Where it runs is left
+/// to the system, which finds it an idle core when it wakes: kept off the main thread's core it
+/// would wait for another rank's (seen with 4 ranks on 2 cores: milliseconds, where tens of
+/// microseconds are usual).
 class ProgressThread {
   public:
     /// Throws Error.

@@ -234,7 +234,9 @@ Worker::Lock Worker::locked() const {
 }
 
 bool Worker::progress() {
-    visits_.store(visits() + 1, std::memory_order_relaxed);
+    const std::uint32_t now = visits() + 1;
+    visits_.store(now, std::memory_order_relaxed);
+    relief_.visit(now);
     return serve();
 }
 

@@ -25,6 +25,7 @@
 #include "ucx_glue/completion.hh"
 #include "ucx_glue/memory.hh"
 #include "ucx_glue/operation.hh"
+#include "ucx_glue/relief.hh"
 #include "ucx_glue/types.hh"
 
 namespace rmalock::ucx {
@@ -211,6 +212,8 @@ class Worker {
     bool serve();
     /// How often progress() was called: who calls it often serves the worker, and nobody else need.
     std::uint32_t visits() const { return visits_.load(std::memory_order_relaxed); }
+    /// For a thread that sleeps in the event descriptor.
+    Relief& relief() { return relief_; }
 
     /// Until done() is true. The waiter's progress, if it has one, is to run this worker's.
     template <class Done>
@@ -381,6 +384,7 @@ class Worker {
     mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
     std::atomic<int> inside_{0};
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
+    Relief relief_;
     Options options_;
     Bytes address_;
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;

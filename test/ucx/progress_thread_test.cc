@@ -2,6 +2,7 @@
 #include "ucx_glue/progress_thread.hh"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -51,6 +52,10 @@ std::string status_of(pid_t thread, const std::string& field) {
         if (line.starts_with(field + ":"))
             return line.substr(line.find_first_not_of(" \t", field.size() + 1));
     return "";
+}
+
+long voluntary_switches(pid_t thread) {
+    return std::stol(status_of(thread, "voluntary_ctxt_switches"));
 }
 
 std::atomic<int> replies{0};
@@ -155,6 +160,55 @@ TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
     });
 }
 
+/// What the main thread waits for, and takes itself, does not wake the thread each time.
+TEST_P(Thread, SleepsWhileTheMainThreadTakesWhatArrives) {
+    run(2, GetParam(), [](Site& site) {
+        constexpr int kRounds = 40, kFetches = 100;
+        std::optional<ProgressThread> thread;
+        if (site.rank == 0)
+            thread.emplace(site.worker);
+        site.fence();
+        long switches = 0, naps = 0;
+        for (int round = 0; site.rank == 0 && round < kRounds; ++round) {
+            std::this_thread::sleep_for(10ms); // by now it sleeps until something arrives
+            const long before = voluntary_switches(thread_id());
+            const auto start = Clock::now();
+            for (int n = 0; n < kFetches; ++n)
+                site.worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0),
+                                  site.key(1), 1);
+            naps += (Clock::now() - start) / 1ms;
+            switches += voluntary_switches(thread_id()) - before;
+        }
+        EXPECT_LE(switches, 2 * naps + 10 * kRounds) << naps;
+        site.fence();
+    });
+}
+
+bool rings(const Relief& relief) {
+    pollfd bell{relief.descriptor(), POLLIN, 0};
+    return poll(&bell, 1, 0) > 0;
+}
+
+TEST(Relief, ComesToWhoSleepsAndOnce) {
+    for (const std::uint32_t begin : {0u, 7u, ~std::uint32_t{0} - 5}) {
+        Relief relief;
+        relief.visit(begin + 1000);
+        EXPECT_FALSE(rings(relief)) << "nobody sleeps";
+        relief.sleeps(begin);
+        relief.visit(begin + 1);
+        EXPECT_FALSE(rings(relief)) << "once is not often";
+        relief.visit(begin + 1000);
+        EXPECT_TRUE(rings(relief));
+        relief.woke(true);
+        relief.visit(begin + 2000);
+        EXPECT_FALSE(rings(relief)) << "it is awake";
+        relief.sleeps(begin + 2000);
+        relief.woke(false);
+        relief.visit(begin + 3000);
+        EXPECT_FALSE(rings(relief)) << "it woke up by itself";
+    }
+}
+
 TEST_P(Thread, LetsTheMainThreadInWhileItServesAFlood) {
     run_answering(3, GetParam(), [](Site& site) {
         ProgressThread thread(site.worker);
@@ -182,12 +236,11 @@ TEST_P(Thread, NeverWakesWhileNothingHappens) {
             use(site, 1);
         site.fence_asleep();
         // It is asleep once a whole while has passed without a switch.
-        const auto switches = [] { return status_of(thread_id(), "voluntary_ctxt_switches"); };
         const auto deadline = Clock::now() + 20s;
-        std::string before = switches();
+        long before = voluntary_switches(thread_id());
         for (;;) {
             std::this_thread::sleep_for(300ms);
-            const std::string now = switches();
+            const long now = voluntary_switches(thread_id());
             if (now == before || Clock::now() > deadline) {
                 EXPECT_EQ(now, before);
                 break;
