@@ -2,7 +2,9 @@
 // ranks, in one run, by turns. The atomic goes over a worker of this program, which is the
 // component's (ucx_glue), and the target waits in the same loop of MPI_Test in both.
 //
-// The last rank is the origin, rank 0 the target; the others wait. Run it with the lock to measure,
+// It takes two ranks, which are origin and target and change places every tenth of a second: on
+// virtual hosts the origin's core does most of the system's work of both, and where something else
+// slows one core for a while, one direction alone would show that. Run it with the lock to measure,
 // `--mca osc_rmalock_lock direct_passive`, and with `--mca osc_rmalock_yield never`: the atomic
 // waits like that. Under another component it shows what that takes.
 #include <mpi.h>
@@ -22,24 +24,33 @@ namespace {
 
 using namespace rmalock;
 
+constexpr int kPlaces = 20; ///< how often each of the two is the origin
 constexpr int kTurns = 100, kRounds = 30;
 
-/// A worker, with a word of rank 0 that all can reach.
+/// A worker and a word at each of the two ends, known to the other.
 struct Bare {
     explicit Bare(int rank)
         : worker({.self = static_cast<ucx::PeerId>(rank + 1)}),
           registration(worker, &word, sizeof word) {
+        for (const int end : {0, 1})
+            learn(end, rank != end);
+    }
+
+    /// What both take part in, so that the opposite end knows this one.
+    void learn(int end, bool opposite) {
         const ucx::Bytes key = registration.key();
         std::uint64_t sizes[] = {worker.address().size(), key.size(),
                                  reinterpret_cast<std::uint64_t>(&word)};
-        MPI_Bcast(sizes, 3, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+        MPI_Bcast(sizes, 3, MPI_UINT64_T, end, MPI_COMM_WORLD);
         ucx::Bytes where = worker.address(), opener = key;
         where.resize(sizes[0]);
         opener.resize(sizes[1]);
-        MPI_Bcast(where.data(), static_cast<int>(sizes[0]), MPI_BYTE, 0, MPI_COMM_WORLD);
-        MPI_Bcast(opener.data(), static_cast<int>(sizes[1]), MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Bcast(where.data(), static_cast<int>(sizes[0]), MPI_BYTE, end, MPI_COMM_WORLD);
+        MPI_Bcast(opener.data(), static_cast<int>(sizes[1]), MPI_BYTE, end, MPI_COMM_WORLD);
+        if (!opposite)
+            return;
         address = sizes[2];
-        target = &worker.introduce(1, where);
+        target = &worker.introduce(static_cast<ucx::PeerId>(end + 1), where);
         remote = ucx::RemoteKey(worker, *target, opener);
     }
 
@@ -80,25 +91,68 @@ double microseconds(Body body) {
     return (MPI_Wtime() - begin) / kRounds * 1e6;
 }
 
+/// Places of both ends, as they were taken.
+struct Results {
+    std::vector<double> atomics, locks, ratios;
+};
+
+/// By turns, so that what else the machine does falls on both.
+void measure(Bare& bare, MPI_Win win, int target, Results& results) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+        results.atomics.push_back(microseconds([&] { bare.add(); }));
+        results.locks.push_back(microseconds([&] {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+            MPI_Win_unlock(target, win);
+        }));
+        results.ratios.push_back(results.locks.back() / results.atomics.back());
+    }
+}
+
+/// Rank 0 has the values of both ends afterwards.
+void bring_together(std::vector<double>& values, int rank) {
+    const int count = kPlaces * kTurns;
+    if (rank == 0)
+        values.resize(2 * count);
+    MPI_Gather(rank == 0 ? MPI_IN_PLACE : values.data(), count, MPI_DOUBLE, values.data(), count,
+               MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
 }
 
-/// By turns, so that what else the machine does falls on both.
-void measure(Bare& bare, MPI_Win win) {
-    std::vector<double> atomics, locks, ratios;
-    for (int turn = 0; turn < kTurns; ++turn) {
-        atomics.push_back(microseconds([&] { bare.add(); }));
-        locks.push_back(microseconds([&] {
-            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
-            MPI_Win_unlock(0, win);
-        }));
-        ratios.push_back(locks.back() / atomics.back());
+/// One line: medians, and the ratio's for either origin.
+void print(const Results& results) {
+    const auto half = results.ratios.begin() + kPlaces * kTurns;
+    std::printf("bare atomic %.1f us, lock and unlock %.1f us, median of the ratios %.2f "
+                "(from rank 0 %.2f, from rank 1 %.2f)\n",
+                median(results.atomics), median(results.locks), median(results.ratios),
+                median({results.ratios.begin(), half}), median({half, results.ratios.end()}));
+}
+
+void run(int rank) {
+    void* memory = nullptr;
+    MPI_Win win;
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    Bare bare(rank);
+    take_a_core(rank);
+    Results results;
+    for (int place = 0; place < 2 * kPlaces; ++place) {
+        wait_in_mpi(bare);
+        if (rank == place % 2)
+            measure(bare, win, 1 - rank, results);
+        wait_in_mpi(bare);
     }
-    std::printf("bare atomic %.1f us, lock and unlock %.1f us, median of the ratios %.2f\n",
-                median(atomics), median(locks), median(ratios));
+    for (std::vector<double>* values : {&results.atomics, &results.locks, &results.ratios})
+        bring_together(*values, rank);
+    if (rank == 0)
+        print(results);
+    bare.remote = {};
+    bare.worker.disconnect();
+    wait_in_mpi(bare);
+    MPI_Win_free(&win);
 }
 
 } // namespace
@@ -108,21 +162,10 @@ int main(int argc, char** argv) {
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    {
-        void* memory = nullptr;
-        MPI_Win win;
-        MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-        Bare bare(rank);
-        take_a_core(rank);
-        wait_in_mpi(bare);
-        if (rank == size - 1)
-            measure(bare, win);
-        wait_in_mpi(bare);
-        bare.remote = {};
-        bare.worker.disconnect();
-        wait_in_mpi(bare);
-        MPI_Win_free(&win);
-    }
+    if (size == 2)
+        run(rank);
+    else if (rank == 0)
+        std::fprintf(stderr, "lock_and_atomic: takes two ranks, on two hosts; here are %d\n", size);
     MPI_Finalize();
-    return 0;
+    return size == 2 ? 0 : 1;
 }
