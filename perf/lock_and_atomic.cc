@@ -24,34 +24,33 @@ namespace {
 
 using namespace rmalock;
 
-constexpr int kPlaces = 20; ///< how often each of the two is the origin
+constexpr int kPlaces = 20; ///< how often each rank is the origin
 constexpr int kTurns = 100, kRounds = 30;
 
-/// A worker and a word at each of the two ends, known to the other.
+/// A worker and a word here, and what reaches those of the other rank.
 struct Bare {
     explicit Bare(int rank)
         : worker({.self = static_cast<ucx::PeerId>(rank + 1)}),
           registration(worker, &word, sizeof word) {
-        for (const int end : {0, 1})
-            learn(end, rank != end);
+        const int other = 1 - rank;
+        const ucx::Bytes key = registration.key();
+        const ucx::Bytes where = swapped(worker.address(), other), opener = swapped(key, other);
+        const auto mine = reinterpret_cast<std::uint64_t>(&word);
+        MPI_Sendrecv(&mine, 1, MPI_UINT64_T, other, 0, &address, 1, MPI_UINT64_T, other, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        target = &worker.introduce(static_cast<ucx::PeerId>(other + 1), where);
+        remote = ucx::RemoteKey(worker, *target, opener);
     }
 
-    /// What both take part in, so that the opposite end knows this one.
-    void learn(int end, bool opposite) {
-        const ucx::Bytes key = registration.key();
-        std::uint64_t sizes[] = {worker.address().size(), key.size(),
-                                 reinterpret_cast<std::uint64_t>(&word)};
-        MPI_Bcast(sizes, 3, MPI_UINT64_T, end, MPI_COMM_WORLD);
-        ucx::Bytes where = worker.address(), opener = key;
-        where.resize(sizes[0]);
-        opener.resize(sizes[1]);
-        MPI_Bcast(where.data(), static_cast<int>(sizes[0]), MPI_BYTE, end, MPI_COMM_WORLD);
-        MPI_Bcast(opener.data(), static_cast<int>(sizes[1]), MPI_BYTE, end, MPI_COMM_WORLD);
-        if (!opposite)
-            return;
-        address = sizes[2];
-        target = &worker.introduce(static_cast<ucx::PeerId>(end + 1), where);
-        remote = ucx::RemoteKey(worker, *target, opener);
+    /// What the other rank gives for `mine`; it may be longer or shorter.
+    static ucx::Bytes swapped(const ucx::Bytes& mine, int other) {
+        int sent = static_cast<int>(mine.size()), received = 0;
+        MPI_Sendrecv(&sent, 1, MPI_INT, other, 0, &received, 1, MPI_INT, other, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        ucx::Bytes theirs(static_cast<std::size_t>(received));
+        MPI_Sendrecv(mine.data(), sent, MPI_BYTE, other, 0, theirs.data(), received, MPI_BYTE,
+                     other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return theirs;
     }
 
     void add() { worker.fetch(fabric::Waiter(), *target, ucx::Fetch::add, address, remote, 1); }
@@ -91,7 +90,7 @@ double microseconds(Body body) {
     return (MPI_Wtime() - begin) / kRounds * 1e6;
 }
 
-/// Places of both ends, as they were taken.
+/// A value for each turn in which this rank was the origin.
 struct Results {
     std::vector<double> atomics, locks, ratios;
 };
@@ -108,7 +107,7 @@ void measure(Bare& bare, MPI_Win win, int target, Results& results) {
     }
 }
 
-/// Rank 0 has the values of both ends afterwards.
+/// Rank 0 has its own values afterwards, then those of rank 1.
 void bring_together(std::vector<double>& values, int rank) {
     const int count = kPlaces * kTurns;
     if (rank == 0)
