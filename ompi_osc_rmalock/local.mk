@@ -125,6 +125,8 @@ mca_osc_rmalock_la_SOURCES = \
 ## libmpi that was dlopen'ed (mpi4py) offers no symbols to others.
 nodist_EXTRA_mca_osc_rmalock_la_SOURCES = cxx_links.cc
 mca_osc_rmalock_la_LIBADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(OMPI_LIBS) $(HWLOC_LIBS) $(PMIX_LIBS)
-mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs
+mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs \
+	-Wl,--version-script=$(srcdir)/ompi_osc_rmalock/exports.map
+EXTRA_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
 
-EXTRA_DIST += ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md
+EXTRA_DIST += ompi_osc_rmalock/exports.map ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md

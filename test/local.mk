@@ -29,12 +29,12 @@ unit_sources = \
 	test/unit/topology_test.cc \
 	test/unit/window_test.cc
 
-EXTRA_DIST += test/check_pairwise test/pairwise.py
+EXTRA_DIST += test/check_exports test/check_pairwise test/pairwise.py
 
 if CAN_TEST
 check_PROGRAMS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan
 TESTS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan \
-	test/check_pairwise
+	test/check_pairwise test/check_exports
 
 test_unit_test_SOURCES = $(unit_sources)
 test_unit_test_CPPFLAGS = $(test_cppflags)
