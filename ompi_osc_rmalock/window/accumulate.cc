@@ -34,7 +34,8 @@ Scratch scratch(std::size_t bytes) {
 /// An array of elements as the origin's side of a copy.
 class NativeArray {
   public:
-    NativeArray(const rmalock_combination_t& what, std::byte* array) : what_(what), layout_{} {
+    NativeArray(const rmalock_combination_t& what, std::byte* array)
+        : what_(what), array_(array), layout_{} {
         if (what.element.size == what.element.extent)
             layout_ = plain_layout(array, what.count * what.element.size);
         else
@@ -48,8 +49,30 @@ class NativeArray {
     NativeArray& operator=(const NativeArray&) = delete;
     const rmalock_layout_t& layout() const { return layout_; }
 
+    /// Copies the elements to an array of the program, or from one. Pairs can have gaps, and an
+    /// array of theirs can end with its last data, before the extent does: no other bytes are
+    /// touched.
+    void copy_to(void* theirs) const {
+        each_run([&](std::size_t at, std::size_t bytes) {
+            std::memcpy(static_cast<std::byte*>(theirs) + at, array_ + at, bytes);
+        });
+    }
+    void copy_from(const void* theirs) const {
+        each_run([&](std::size_t at, std::size_t bytes) {
+            std::memcpy(array_ + at, static_cast<const std::byte*>(theirs) + at, bytes);
+        });
+    }
+
   private:
+    /// Calls use(offset in the array, bytes).
+    template <class Use>
+    void each_run(Use use) const {
+        for (Stream runs(layout_); runs.more(); runs.advance(runs.length()))
+            use(runs.address() - reinterpret_cast<std::uintptr_t>(array_), runs.length());
+    }
+
     const rmalock_combination_t& what_;
+    std::byte* const array_;
     rmalock_layout_t layout_;
 };
 
@@ -131,7 +154,7 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
         status != RMALOCK_OK)
         return status;
     if (what.result != nullptr)
-        std::memcpy(what.result, array.get(), bytes);
+        native.copy_to(what.result);
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
     // Our own code wherever there is any, so that an element behaves alike on every path: Open
@@ -139,7 +162,7 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     if (const Kernel kernel = kernel_for(what.element, what.op))
         kernel(array.get(), static_cast<const std::byte*>(what.operand), nullptr, what.count);
     else if (what.op == RMALOCK_OP_REPLACE)
-        std::memcpy(array.get(), what.operand, bytes);
+        native.copy_from(what.operand);
     else
         what.combine(what.host_arg, what.operand, array.get(), what.count);
     return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);

@@ -2,6 +2,8 @@
 // may conclude from the values they get back.
 #include "basics.h"
 
+#include <sys/mman.h>
+
 enum { TIMES = 400 };
 
 /// The types compare_and_swap takes (MPI 3.1, 11.3.4).
@@ -54,6 +56,85 @@ static void fetch_and_op_pairs(void) {
 }
 static void fetch_and_op_others(void) {
     fetch_and_op(LOGICAL | BYTES | OTHER);
+}
+
+enum { PAIRS = 3 };
+
+/// Sets the bytes that are data of `count` elements at `buffer`, and no others.
+static void set_data(MPI_Datatype type, int count, char* buffer, int byte) {
+    char packed[PAIRS * WIDEST];
+    int bytes, position = 0;
+    MPI_Type_size(type, &bytes);
+    memset(packed, byte, sizeof packed);
+    MPI_Unpack(packed, count * bytes, &position, buffer, count, type, MPI_COMM_SELF);
+}
+
+/// Fetches `count` elements of zeroes; the gaps in the result, and what is behind it, stay as they
+/// were.
+static void gaps_stay(const struct window* w, const struct basic* b, const struct operation* o,
+                      int target, int count, int fill) {
+    char origin[PAIRS * WIDEST] = {0}, result[(PAIRS + 1) * WIDEST], expected[sizeof result];
+    const MPI_Aint place = at(w, target, PAIRS * WIDEST * (MPI_Aint)T.rank);
+    memset(result, fill, sizeof result);
+    memset(expected, fill, sizeof expected);
+    set_data(b->type, count, expected, 0);
+    if (count == 1)
+        OK(MPI_Fetch_and_op(origin, result, b->type, target, place, o->op, w->win));
+    else
+        OK(MPI_Get_accumulate(origin, count, b->type, result, count, b->type, target, place, count,
+                              b->type, o->op, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    CHECK_THAT(memcmp(expected, result, sizeof result) == 0,
+               "%s %s: %d fetched, and what is between or behind them was written", o->name,
+               b->name, count);
+}
+
+/// For every pair type, those whose data end before their extent included.
+static void pairs_keep_to_their_bytes(void) {
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)PAIRS * WIDEST * T.ranks, 1))
+        return;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int k = 0; k < BASICS; ++k)
+        for (int j = 0; j < OPERATIONS; ++j)
+            if (basics[k].class == PAIR && (operations[j].classes & PAIR) != 0)
+                for (int t = 0; t < T.ranks; ++t) {
+                    gaps_stay(&w, &basics[k], &operations[j], t, 1, 0xee);
+                    gaps_stay(&w, &basics[k], &operations[j], t, PAIRS, 0x55);
+                }
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+
+/// An origin and a result whose data end where a page ends: the last 4 of a MPI_DOUBLE_INT's 16
+/// bytes are nobody's to read or to write.
+static void pairs_end_with_their_data(void) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), data = sizeof(double) + sizeof(int);
+    struct window w;
+    if (!window_open(&w, sizeof(struct {
+            double value;
+            int index;
+        }),
+                     1))
+        return;
+    char* pages = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    CHECK_EQ(0, mprotect(pages + page, page, PROT_NONE));
+    CHECK_EQ(0, mprotect(pages + 3 * page, page, PROT_NONE));
+    char *const origin = pages + page - data, *const result = pages + 3 * page - data;
+    const double value = T.rank;
+    memcpy(origin, &value, sizeof value);
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int j = 0; j < OPERATIONS; ++j)
+        if ((operations[j].classes & PAIR) != 0)
+            for (int t = 0; t < T.ranks; ++t) {
+                OK(MPI_Fetch_and_op(origin, result, MPI_DOUBLE_INT, t, at(&w, t, 0),
+                                    operations[j].op, w.win));
+                OK(MPI_Win_flush(t, w.win));
+            }
+    OK(MPI_Win_unlock_all(w.win));
+    munmap(pages, 4 * page);
+    window_close(&w);
 }
 
 static void swap_one(const struct window* w, const struct basic* b, int target, bool equal) {
@@ -311,6 +392,8 @@ static const struct test_case cases[] = {
     {.name = "fetch_and_op_floats", .run = fetch_and_op_floats, .each = IN_ANY},
     {.name = "fetch_and_op_pairs", .run = fetch_and_op_pairs, .each = IN_ANY},
     {.name = "fetch_and_op_others", .run = fetch_and_op_others, .each = IN_ANY},
+    {.name = "pairs_keep_to_their_bytes", .run = pairs_keep_to_their_bytes, .each = IN_ANY},
+    {.name = "pairs_end_with_their_data", .run = pairs_end_with_their_data, .each = IN_ANY},
     {.name = "compare_and_swap", .run = compare_and_swap, .each = IN_ANY},
     {.name = "small_swaps_leave_neighbours", .run = small_swaps_leave_neighbours, .each = IN_ANY},
     {.name = "integer_tickets", .run = integer_tickets, .each = IN_ANY},
