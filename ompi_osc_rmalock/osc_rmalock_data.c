@@ -9,10 +9,28 @@
  * get lost: 2 GiB out of a type with extent 0 did, on 4.1.4. */
 enum { ONE_ROUND = 65536 };
 
-/* The two may overlap. The size of most that are worth counting instructions for is known. */
+/* One load and one store, of an element that need not be aligned. */
+#define DEFINE_COPY_ELEMENT(type)                                                                  \
+    static inline void copy_##type(void* to, const void* from) {                                   \
+        struct __attribute__((packed, may_alias)) element {                                        \
+            type value;                                                                            \
+        };                                                                                         \
+        ((volatile struct element*)to)->value = ((const volatile struct element*)from)->value;     \
+    }
+DEFINE_COPY_ELEMENT(uint16_t)
+DEFINE_COPY_ELEMENT(uint32_t)
+DEFINE_COPY_ELEMENT(uint64_t)
+
+/* The two may overlap. An element is stored once, as in copy_mapped (window/memory.hh): the C
+ * library's memmove stores short ranges from both ends, and a target that polls a flag and resets
+ * it could find it set again, or one end of it, between the two stores. */
 static inline void copy_bytes(void* to, const void* from, size_t bytes) {
     if (sizeof(uint64_t) == bytes) {
-        memmove(to, from, sizeof(uint64_t));
+        copy_uint64_t(to, from);
+    } else if (sizeof(uint32_t) == bytes) {
+        copy_uint32_t(to, from);
+    } else if (sizeof(uint16_t) == bytes) {
+        copy_uint16_t(to, from);
     } else {
         memmove(to, from, bytes);
     }

@@ -240,6 +240,84 @@ static void beyond_2_gib(void) {
     window_close(&w);
 }
 
+// --- Flags ---------------------------------------------------------------------------------------
+
+/// Rank 1 puts rising numbers into rank 0's flag. Rank 0 takes what it finds there and leaves 0,
+/// and tells in the word behind it which number it took last.
+enum { FLAG_TAKES = 1000000, FLAG_AHEAD = 30000, FLAG_LINE = 64, FLAG_LOOKS = 1024 };
+static const double flag_seconds = 1;
+
+static void put_flags(const struct window* w, MPI_Datatype type, volatile uint16_t* taken,
+                      volatile bool* enough) {
+    for (uint64_t number = 1; !*enough;) {
+        if ((uint16_t)(number - *taken) > FLAG_AHEAD) // so that no number is old when it comes anew
+            continue;
+        OK(MPI_Put(&number, 1, type, 0, at(w, 0, 0), 1, type, w->win));
+        number = number % UINT16_MAX + 1;
+    }
+}
+
+/// Takes numbers for a while; returns how many were no later than the one before.
+#define DEFINE_TAKE_FLAGS(element)                                                                 \
+    static long take_##element##_flags(element* flag, volatile uint16_t* taken, long* takes) {     \
+        long wrong = 0;                                                                            \
+        const double until = MPI_Wtime() + flag_seconds;                                           \
+        for (long look = 0; look % FLAG_LOOKS != 0 || MPI_Wtime() < until; ++look) {               \
+            const element seen = __atomic_exchange_n(flag, 0, __ATOMIC_SEQ_CST);                   \
+            if (seen == 0)                                                                         \
+                continue;                                                                          \
+            const uint16_t later = (uint16_t)(seen - *taken);                                      \
+            if (later == 0 || later > FLAG_AHEAD + 1)                                              \
+                ++wrong;                                                                           \
+            else                                                                                   \
+                *taken = (uint16_t)seen;                                                           \
+            ++*takes;                                                                              \
+            if (*takes >= FLAG_TAKES)                                                              \
+                break;                                                                             \
+        }                                                                                          \
+        return wrong;                                                                              \
+    }
+DEFINE_TAKE_FLAGS(uint16_t)
+DEFINE_TAKE_FLAGS(uint32_t)
+DEFINE_TAKE_FLAGS(uint64_t)
+
+static void flags_of(const struct window* w, int bytes) {
+    char* const base = w->rank == 0 ? w->base : w->base - w->bytes;
+    volatile uint16_t* const taken = (uint16_t*)(base + FLAG_LINE);
+    volatile bool* const enough = (bool*)(base + FLAG_LINE + sizeof *taken);
+    OK(MPI_Win_lock_all(0, w->win));
+    if (w->rank == 1)
+        put_flags(w,
+                  bytes == 2   ? MPI_UINT16_T
+                  : bytes == 4 ? MPI_UINT32_T
+                               : MPI_UINT64_T,
+                  taken, enough);
+    if (w->rank == 0) {
+        long takes = 0;
+        const long wrong = bytes == 2   ? take_uint16_t_flags((uint16_t*)base, taken, &takes)
+                           : bytes == 4 ? take_uint32_t_flags((uint32_t*)base, taken, &takes)
+                                        : take_uint64_t_flags((uint64_t*)base, taken, &takes);
+        CHECK_THAT(wrong == 0, "flags of %d bytes: %ld of %ld came twice, or in parts", bytes,
+                   wrong, takes);
+        CHECK(takes != 0);
+        *enough = true;
+    }
+    OK(MPI_Win_unlock_all(w->win));
+    MPI_Barrier(w->comm);
+    if (w->rank == 0)
+        memset(base, 0, (size_t)w->bytes);
+    MPI_Barrier(w->comm);
+}
+
+static void flags_come_once(void) {
+    struct window w;
+    if (!window_open(&w, 2 * FLAG_LINE, 1))
+        return;
+    for (int bytes = 2; bytes <= 8; bytes *= 2)
+        flags_of(&w, bytes);
+    window_close(&w);
+}
+
 static const struct test_case cases[] = {
     {.name = "put_sizes", .run = put_sizes, .each = IN_ANY},
     {.name = "get_sizes", .run = get_sizes, .each = IN_ANY},
@@ -252,6 +330,7 @@ static const struct test_case cases[] = {
      .run = displacement_units_differ,
      .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
     {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
+    {.name = "flags_come_once", .run = flags_come_once, .each = IN_SHARED, .min_ranks = 2},
 };
 
 int main(int argc, char** argv) {
