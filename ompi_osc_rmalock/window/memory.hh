@@ -18,8 +18,10 @@ using fabric::Rank;
 /// What every process tells about its part of a window. It lies in the segment, so that it costs
 /// each node, not each process, memory in P.
 struct alignas(64) Part {
-    /// mapped: offset in the segment; else: in the owner's address space, if it is on this node, or
-    /// 0
+    /// An offset at which no rank has memory: the segment begins with the parts.
+    static constexpr std::uint64_t kNowhere = 0;
+    /// mapped: offset in the segment, or kNowhere; else: in the owner's address space, if it is on
+    /// this node, or 0
     std::uint64_t address;
     std::uint64_t size; ///< bytes
     std::int32_t disp_unit;

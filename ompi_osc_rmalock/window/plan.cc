@@ -74,7 +74,9 @@ Plan::Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Sh
     find_members();
     // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
     // 12.2.3) unless the program said that they need not.
-    lay_out(spec.flavor == RMALOCK_FLAVOR_SHARED && !shares_[0].noncontiguous);
+    const bool shared = spec.flavor == RMALOCK_FLAVOR_SHARED;
+    apart_ = shared && shares_[0].noncontiguous;
+    lay_out(shared && !apart_);
 }
 
 void Plan::find_members() {
@@ -171,7 +173,9 @@ Part Plan::part_of(Rank r) const {
         return {0, PTRDIFF_MAX, 1, share.pid, false};
     const bool mapped = mapped_ && on_node(r);
     // On other nodes of a network window a displacement is all there is to know here; see Reach.
-    const std::uint64_t address = mapped ? offsets_[place_of(r)] : on_node(r) ? share.address : 0;
+    std::uint64_t address = mapped ? offsets_[place_of(r)] : on_node(r) ? share.address : 0;
+    if (apart_ && share.size == 0) // between its neighbours nothing is this rank's
+        address = Part::kNowhere;
     return {address, share.size, share.disp_unit, share.pid, mapped};
 }
 

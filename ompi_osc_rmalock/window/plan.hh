@@ -138,6 +138,7 @@ class Plan {
     std::size_t my_place_ = 0;
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
+    bool apart_ = false; ///< SHARED: the parts need not follow one another
     bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false,
          watched_ = false, summary_ = false;
     std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,

@@ -242,9 +242,10 @@ rmalock_counters_t Window::counters() const {
     return all;
 }
 
-void* Window::base() const {
-    const Part& mine = part(rank());
-    return mine.mapped ? segment_.base() + mine.address : reinterpret_cast<void*>(mine.address);
+void* Window::base_of(const Part& part) const {
+    if (!part.mapped)
+        return reinterpret_cast<void*>(part.address);
+    return part.address == Part::kNowhere ? nullptr : segment_.base() + part.address;
 }
 
 Status Window::shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const {
@@ -259,7 +260,7 @@ Status Window::shared_query(Rank rank, std::size_t& size, int& disp_unit, void*&
     const Part& found = rank < 0 ? none : part(rank);
     size = found.size;
     disp_unit = found.disp_unit;
-    base = rank < 0 ? nullptr : segment_.base() + found.address;
+    base = rank < 0 ? nullptr : base_of(found);
     return RMALOCK_OK;
 }
 

@@ -44,7 +44,8 @@ class Window {
     static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
     Status free();
 
-    void* base() const;
+    /// This process's memory; null: it has none.
+    void* base() const { return base_of(part(rank())); }
     Status shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const;
     Status attach(void* base, std::size_t size);
     Status detach(const void* base);
@@ -267,6 +268,7 @@ class Window {
 
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
+    void* base_of(const Part& part) const;
 
     const char* const name_; ///< the program's, may be empty and may change
     const std::string label_;

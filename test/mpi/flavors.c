@@ -366,6 +366,36 @@ static void shared_on_each_host(void) {
     MPI_Comm_free(&host);
 }
 
+/// Parts that need not follow one another: a rank without memory has no base, here and for others.
+static void shared_query_without_memory(void) {
+    MPI_Win win;
+    MPI_Info info;
+    char* base = NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    const int code =
+        MPI_Win_allocate_shared(T.rank % 2 * 100, 1, info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    if (!OK(code))
+        return;
+    CHECK((base != NULL) == (T.rank % 2 != 0));
+    for (int r = 0; r < T.ranks; ++r) {
+        const struct part p = query(win, r);
+        CHECK((p.bytes != 0) == (r % 2 != 0)); // osc/sm has whole pages
+        CHECK((p.base != NULL) == (r % 2 != 0));
+        CHECK(r != T.rank || p.base == base);
+    }
+    OK(MPI_Win_lock_all(0, win));
+    for (int r = 1; r < T.ranks; r += 2)
+        OK(MPI_Put("x", 1, MPI_CHAR, r, T.rank, 1, MPI_CHAR, win));
+    OK(MPI_Put("x", 0, MPI_CHAR, 0, 0, 0, MPI_CHAR, win));
+    OK(MPI_Win_unlock_all(win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int r = 0; r < T.ranks && base != NULL; ++r)
+        CHECK_EQ('x', base[r]);
+    OK(MPI_Win_free(&win));
+}
+
 /// MPI_PROC_NULL asks for the lowest rank that has memory.
 static void shared_query_proc_null(void) {
     for (int owner = 0; owner < T.ranks; ++owner) {
@@ -524,6 +554,7 @@ static const struct test_case cases[] = {
      .run = shared_on_each_host,
      .needs = IN_SHARED,
      .within_host = true},
+    {.name = "shared_query_without_memory", .run = shared_query_without_memory, .needs = IN_SHARED},
     {.name = "shared_query_proc_null", .run = shared_query_proc_null, .needs = IN_SHARED},
     {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},
     {.name = "dynamic_many_regions", .run = dynamic_many_regions, .needs = IN_DYNAMIC},
