@@ -318,18 +318,25 @@ static bool oversubscribed(void) {
 }
 
 /* Shows through MPI_Win_get_info what was chosen. */
-static void show_choices(struct ompi_win_t* win, struct opal_info_t* info,
+static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int flavor,
                          const rmalock_window_t* window) {
-    // What holds though nobody has asked for it: accumulates are always ordered, and their
-    // operations may always differ.
+    // What holds without being asked for: accumulates are always ordered, their operations may
+    // always differ, and rmalock takes nothing for granted.
     static const char* const standard[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
-                                              {"accumulate_ops", "same_op_no_op"}};
+                                              {"accumulate_ops", "same_op_no_op"},
+                                              {"no_locks", "false"},
+                                              {"same_size", "false"},
+                                              {"same_disp_unit", "false"}};
     char value[OSC_RMALOCK_INFO_SIZE];
     const char* reason;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; ++i) {
         if (!osc_rmalock_info_get(info, standard[i][0], value, sizeof value)) {
             osc_rmalock_info_show(win, standard[i][0], standard[i][1]);
         }
+    }
+    if (MPI_WIN_FLAVOR_SHARED == flavor) {
+        osc_rmalock_info_show(win, "alloc_shared_noncontig",
+                              info_says(info, "alloc_shared_noncontig") ? "true" : "false");
     }
     osc_rmalock_info_show(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
     osc_rmalock_info_show(win, "rmalock_lock_reason", reason);
@@ -386,6 +393,6 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
     module->super = osc_rmalock_module_template;
     win->w_osc_module = &module->super;
     *model = MPI_WIN_UNIFIED;
-    show_choices(win, info, module->window);
+    show_choices(win, info, flavor, module->window);
     return OMPI_SUCCESS;
 }

@@ -138,6 +138,35 @@ static bool is_served_by_rmalock(MPI_Win win) {
     return found;
 }
 
+/// MPI_Win_get_info shows the standard's keys: what the program gave, or else what holds.
+static void shown_hints(void) {
+    static const char* const kKeys[] = {"no_locks", "same_size", "same_disp_unit",
+                                        "alloc_shared_noncontig"};
+    const int keys = T.flavor == SHARED ? 4 : 3;
+    for (int given = 0; given < keys;
+         ++given) { // one of them, but for no_locks: there are locks here
+        struct window w;
+        MPI_Info info;
+        MPI_Info_create(&info);
+        if (given > 0)
+            MPI_Info_set(info, kKeys[given], "true");
+        const bool opened = window_open_with(&w, T.flavor, MPI_COMM_WORLD, 64, 8, info);
+        MPI_Info_free(&info);
+        if (!opened)
+            return;
+        OK(MPI_Win_get_info(w.win, &info));
+        for (int k = 0; k < keys; ++k) {
+            char value[64] = "nothing";
+            int found;
+            MPI_Info_get(info, kKeys[k], sizeof value - 1, value, &found);
+            CHECK_THAT(strcmp(value, k > 0 && k == given ? "true" : "false") == 0,
+                       "%s is shown as %s", kKeys[k], value);
+        }
+        MPI_Info_free(&info);
+        window_close(&w);
+    }
+}
+
 /// What a program asks for, up to a page; and a cache line whatever it asks for.
 static void memory_alignment(void) {
     static const char* const kAsked[] = {"16", "64", "128", "4096"};
@@ -540,6 +569,7 @@ static void dynamic_attach_in_an_epoch(void) {
 static const struct test_case cases[] = {
     {.name = "attributes", .run = attributes, .each = IN_ANY},
     {.name = "name_group_and_info", .run = name_group_and_info, .each = IN_ANY},
+    {.name = "shown_hints", .run = shown_hints, .each = IN_ANY},
     {.name = "standard_hints", .run = standard_hints, .each = IN_ANY},
     {.name = "without_locks", .run = without_locks, .needs = IN_ALLOCATE},
     {.name = "memory_alignment", .run = memory_alignment, .needs = IN_ALLOCATE},
