@@ -36,7 +36,7 @@ namespace rmalock::window {
 
 inline Status Window::flush(Flush kind, Rank target) {
     const bool one = kind == Flush::target || kind == Flush::local;
-    if (one ? only_lock_ == target : only_lock_ >= 0) [[likely]] {
+    if (only_lock_ >= 0 && (!one || only_lock_ == target)) [[likely]] {
         stores.flushed(); // one thread, or the window would not be plain
         return RMALOCK_OK;
     }

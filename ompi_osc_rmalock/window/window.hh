@@ -303,7 +303,7 @@ class Window {
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     /// What the short ways need to know: the target, if plain.hh has taken a lock and nothing has
     /// happened since that they do not look after; or whether one may be taken there. Neither is a
-    /// rank, nor what MPI calls by another number.
+    /// rank, but a program can pass these numbers as one: Open MPI does not check that of a flush.
     static constexpr Rank kMayLock = std::numeric_limits<Rank>::min(), kAskFurther = kMayLock + 1;
     Rank only_lock_;
     bool only_exclusive_ = false; ///< while it is a target

@@ -4,6 +4,8 @@
 // Where the standard leaves the class open the row asks for ANY_ERROR.
 #include "mpi_test.h"
 
+#include <limits.h>
+
 enum { ANY_ERROR = -1, WORDS = 16 };
 
 static int next_rank(void) {
@@ -224,6 +226,44 @@ static int flush_rank_out_of_range(const struct window* w) {
 static int flush_negative_rank(const struct window* w) {
     OK(MPI_Win_lock_all(0, w->win));
     const int code = MPI_Win_flush_local(-77, w->win);
+    OK(MPI_Win_unlock_all(w->win));
+    return code;
+}
+
+/// Flushes of the least ranks there are: all are refused. Returns the first code that is of another
+/// class, or else one of theirs.
+static int flush_least_ranks(const struct window* w) {
+    int code = MPI_SUCCESS;
+    for (int rank = INT_MIN; rank < INT_MIN + 3; ++rank) {
+        code = MPI_Win_flush(rank, w->win);
+        if (error_class(code) != MPI_ERR_RANK)
+            return code;
+        code = MPI_Win_flush_local(rank, w->win);
+        if (error_class(code) != MPI_ERR_RANK)
+            return code;
+    }
+    return code;
+}
+
+static int flush_least_ranks_in_lock(const struct window* w) {
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 0, w->win));
+    const int code = flush_least_ranks(w);
+    OK(MPI_Win_unlock(next_rank(), w->win));
+    return code;
+}
+
+static int flush_least_ranks_in_two_locks(const struct window* w) {
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 0, w->win));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, T.rank, 0, w->win));
+    const int code = flush_least_ranks(w);
+    OK(MPI_Win_unlock(T.rank, w->win));
+    OK(MPI_Win_unlock(next_rank(), w->win));
+    return code;
+}
+
+static int flush_least_ranks_in_lock_all(const struct window* w) {
+    OK(MPI_Win_lock_all(0, w->win));
+    const int code = flush_least_ranks(w);
     OK(MPI_Win_unlock_all(w->win));
     return code;
 }
@@ -593,6 +633,10 @@ static const struct row {
     SYNC(flush_another_target, 3),
     {"flush_rank_out_of_range", flush_rank_out_of_range, MPI_ERR_RANK, IN_ANY, 1},
     {"flush_negative_rank", flush_negative_rank, MPI_ERR_RANK, IN_ANY, 1},
+    {"flush_least_ranks", flush_least_ranks, MPI_ERR_RANK, IN_ANY, 1},
+    {"flush_least_ranks_in_lock", flush_least_ranks_in_lock, MPI_ERR_RANK, IN_ANY, 1},
+    {"flush_least_ranks_in_two_locks", flush_least_ranks_in_two_locks, MPI_ERR_RANK, IN_ANY, 2},
+    {"flush_least_ranks_in_lock_all", flush_least_ranks_in_lock_all, MPI_ERR_RANK, IN_ANY, 1},
     RANGE(put_behind_the_end),
     RANGE(put_across_the_end),
     RANGE(put_far_away),
