@@ -105,6 +105,17 @@ bool Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
     return needed;
 }
 
+bool Worker::flush_data(const fabric::Waiter& waiter, std::span<Peer* const> peers) {
+    std::vector<Goal> goals;
+    for (Peer* const peer : peers)
+        if (peer->data_unflushed())
+            goals.push_back({peer, peer->data_.load(), 0});
+    const bool needed = !goals.empty();
+    if (needed)
+        flush_until(waiter, std::move(goals));
+    return needed;
+}
+
 bool Worker::flush_all(const fabric::Waiter& waiter) {
     std::vector<Goal> goals;
     {

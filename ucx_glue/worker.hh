@@ -274,6 +274,8 @@ class Worker {
     bool flush(const fabric::Waiter& waiter, Peer& peer);
     /// Every put and get is; posted words may not be yet.
     bool flush_data(const fabric::Waiter& waiter, Peer& peer);
+    /// The same of several, side by side.
+    bool flush_data(const fabric::Waiter& waiter, std::span<Peer* const> peers);
     /// Everything to all peers, side by side.
     bool flush_all(const fabric::Waiter& waiter);
     /// Complete at this side.

@@ -3,6 +3,7 @@
 // A post sets a bit at each origin that says who posted; a complete adds one to a counter at each
 // target. Both are verbs of the fabric, so neither side sends messages.
 #include <algorithm>
+#include <iterator>
 
 #include "fabric/layout.hh"
 #include "window/window.hh"
@@ -74,10 +75,13 @@ Status Window::complete() {
             return status;
         targets.swap(targets_);
     }
-    for (const Rank target : targets) {
-        complete_at(target);
+    std::vector<Rank> far;
+    std::copy_if(targets.begin(), targets.end(), std::back_inserter(far),
+                 [this](Rank target) { return is_far(target); });
+    if (!far.empty())
+        remote_->complete_each(far);
+    for (const Rank target : targets)
         fabric_.add({target, Slots::completions}, 1);
-    }
     return RMALOCK_OK;
 }
 

@@ -323,6 +323,20 @@ void Remote::complete(Rank target) {
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
 }
 
+void Remote::complete_each(std::span<const Rank> targets) {
+    std::vector<Reachable*> asked;
+    std::vector<ucx::Peer*> peers;
+    for (const Rank target : targets) {
+        Reachable& there = reachable(target);
+        peers.push_back(there.peer);
+        if (there.outbox.ask(worker(), *there.peer))
+            asked.push_back(&there);
+    }
+    count_round_trip(worker().flush_data(waiter_, peers) || !asked.empty());
+    for (Reachable* const there : asked)
+        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+}
+
 bool Remote::orders_behind_data(Rank target) {
     Reachable& there = reachable(target);
     return there.outbox.all_applied() && worker().orders_behind_puts(*there.peer);

@@ -71,6 +71,8 @@ class Remote final : public fabric::RemoteWords {
     void flush_local_all();
     /// Complete at the target as well. (flush() is for words and moves only.)
     void complete(Rank target);
+    /// Of several targets, side by side.
+    void complete_each(std::span<const Rank> targets);
     void complete_all();
     /// Whether fetch_add_after_data can take along what is under way to the target.
     bool orders_behind_data(Rank target);

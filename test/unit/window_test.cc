@@ -602,6 +602,51 @@ TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
                      [lock](Member& m) { return verbs_of_calls(m, lock, {.fetches = 1}, true); });
 }
 
+/// MPI_Win_complete waits for all its targets at once: rank 0 for the others, each on a node of its
+/// own.
+bool complete_in_one_round_trip(Member& member) {
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    bool good = true;
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+        if (member.rank != 0) {
+            const int origin = 0;
+            good &= rmalock_post(window, &origin, 1, false) == RMALOCK_OK;
+            good &= rmalock_wait(window) == RMALOCK_OK;
+            good &= static_cast<std::uint64_t*>(base)[0] == round &&
+                    static_cast<std::uint64_t*>(base)[1] == round * (round + 1) / 2;
+            continue;
+        }
+        const std::array targets{1, 2, 3};
+        const auto mine = plain(&round, sizeof round), there = plain(nullptr, sizeof round);
+        rmalock_combination_t sum{};
+        sum.operand = &round;
+        sum.count = 1;
+        sum.element = {RMALOCK_KIND_UNSIGNED, sizeof round, sizeof round};
+        sum.op = RMALOCK_OP_SUM;
+        sum.target_side = &there;
+        good &= rmalock_start(window, targets.data(), 3, false) == RMALOCK_OK;
+        for (const int target : targets) {
+            good &= rmalock_put(window, "MPI_Put", target, 0, &mine, &there, nullptr) == RMALOCK_OK;
+            good &= rmalock_accumulate(window, "MPI_Accumulate", target, sizeof round, &sum) ==
+                    RMALOCK_OK;
+        }
+        rmalock_counters_t before, after;
+        rmalock_window_counters(window, &before);
+        good &= rmalock_complete(window) == RMALOCK_OK;
+        rmalock_window_counters(window, &after);
+        good &= *after.round_trips - *before.round_trips == 1;
+    }
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, CompleteTakesOneRoundTripForAllTargets) {
+    on_nodes(4, 1, "cpu", complete_in_one_round_trip);
+}
+
 /// A word of rank 0 that rank 1 can reach without any window.
 struct BareWord {
     alignas(64) std::uint64_t word = 0;
