@@ -118,18 +118,30 @@ Status Window::wait() {
     return RMALOCK_OK;
 }
 
+/// Neither verbs nor progress run under the guard: other threads use the window meanwhile.
 Status Window::test(bool& done) {
-    const Guard guard(*this);
-    if (!exposed_)
-        return fail(RMALOCK_ERR_SYNC, "MPI_Win_test", -1, "no exposure epoch is open");
-    const Word word{rank(), Slots::completions};
-    done = fabric_.get(word) >= origins_;
-    if (done) {
-        fabric_.fetch_add(word, Value{0} - origins_);
-        exposed_ = false;
-    } else if (fabric_.waiter().progress != nullptr) {
-        fabric_.waiter().progress(); // a program that only tests must get its messages as well
+    static constexpr char kCall[] = "MPI_Win_test", kNone[] = "no exposure epoch is open";
+    std::size_t origins = 0;
+    {
+        const Guard guard(*this);
+        if (!exposed_)
+            return fail(RMALOCK_ERR_SYNC, kCall, -1, kNone);
+        origins = origins_;
     }
+    const Word word{rank(), Slots::completions};
+    done = fabric_.get(word) >= origins;
+    if (!done) {
+        if (fabric_.waiter().progress != nullptr)
+            fabric_.waiter().progress(); // a program that only tests must get its messages as well
+        return RMALOCK_OK;
+    }
+    {
+        const Guard guard(*this);
+        if (!exposed_) // another thread has ended the epoch
+            return fail(RMALOCK_ERR_SYNC, kCall, -1, kNone);
+        exposed_ = false;
+    }
+    fabric_.fetch_add(word, Value{0} - origins);
     return RMALOCK_OK;
 }
 

@@ -330,6 +330,51 @@ TEST(Processes, WhoWaitsTooLongSaysWhoHolds) {
     in_processes(2, complaint_about_who_holds);
 }
 
+/// While a thread runs the host's progress in MPI_Win_test, others use the window: what progress
+/// waits for may depend on them.
+std::atomic<int> used_by_another_thread{0}; ///< 0: not asked for, 1: asked for, 2: done
+std::atomic<bool> in_time{false};
+
+void wait_for_another_thread() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    used_by_another_thread = 1;
+    while (used_by_another_thread != 2 && std::chrono::steady_clock::now() < end)
+        sched_yield();
+    in_time = used_by_another_thread == 2;
+}
+
+TEST(Processes, ThreadsUseAWindowWhileOneTests) {
+    in_processes(1, [](Member& member) {
+        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true};
+        rmalock_init(&host);
+        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+            return false;
+        bool good = true, other_good = false;
+        std::thread other([&] {
+            while (used_by_another_thread != 1)
+                sched_yield();
+            other_good = rmalock_lock(window, true, 0, false) == RMALOCK_OK &&
+                         rmalock_unlock(window, 0) == RMALOCK_OK;
+            used_by_another_thread = 2;
+        });
+        const int origin = 0;
+        good = good && rmalock_post(window, &origin, 1, false) == RMALOCK_OK;
+        bool done = true;
+        good = good && rmalock_test(window, &done) == RMALOCK_OK && !done;
+        good = good && in_time;
+        other.join();
+        good = good && other_good;
+        good = good && rmalock_start(window, &origin, 1, false) == RMALOCK_OK &&
+               rmalock_complete(window) == RMALOCK_OK;
+        good = good && rmalock_test(window, &done) == RMALOCK_OK && done;
+        good = good && rmalock_test(window, &done) == RMALOCK_ERR_SYNC;
+        return rmalock_window_free(window) == RMALOCK_OK && good;
+    });
+}
+
 TEST(Creation, AFolderThatIsNotThereIsNoMemory) {
     start_host();
     Team team;
