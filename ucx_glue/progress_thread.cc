@@ -76,8 +76,9 @@ struct ProgressThread::State {
         try {
             while (!stopped)
                 take_turn();
-        } catch (const Error&) {
-            // The worker keeps its failure, and tells it to the threads that wait.
+        } catch (const std::exception& error) {
+            // Its own failures the worker has kept already. It tells them to the threads that wait.
+            worker.fail(error.what());
         }
     }
 

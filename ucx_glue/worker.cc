@@ -261,7 +261,12 @@ bool Worker::rounds() {
     for (unsigned n = 0; n < kMostCalls && once(); ++n)
         any = true;
     any |= issue_queued();
-    work_left_ = options_.after_progress != nullptr && options_.after_progress(any);
+    try {
+        work_left_ = options_.after_progress != nullptr && options_.after_progress(any);
+    } catch (const std::exception& error) {
+        take_failure(std::string("UCX: serve others: ") + error.what());
+        throw_failure();
+    }
     return any;
 }
 
@@ -271,6 +276,11 @@ void Worker::take_failure(const std::string& text) {
         return;
     failure_ = text;
     failed_.store(true, std::memory_order_release);
+}
+
+void Worker::fail(const std::string& why) {
+    const Lock lock = locked();
+    take_failure(why);
 }
 
 /// failure_ does not change once failed_ is set.

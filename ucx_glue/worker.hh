@@ -210,6 +210,9 @@ class Worker {
     bool progress();
     /// The same for the progress thread, whose calls visits() does not count.
     bool serve();
+    /// The progress thread has to give up, for this reason: calls throw it, unless an operation has
+    /// failed before.
+    void fail(const std::string& why);
     /// How often progress() was called: who calls it often serves the worker, and nobody else need.
     std::uint32_t visits() const { return visits_.load(std::memory_order_relaxed); }
     /// For a thread that sleeps in the event descriptor.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -280,6 +281,35 @@ TEST_P(Thread, EndsWhenItIsToldTo) {
         }
         site.fence();
         EXPECT_EQ(site.memory[0], 100u);
+    });
+}
+
+std::thread::id main_thread;
+
+bool throw_in_other_threads(bool) {
+    if (std::this_thread::get_id() != main_thread)
+        throw std::bad_alloc();
+    return false;
+}
+
+/// Whatever its turns throw: the process goes on, and those that wait are told.
+TEST_P(Thread, AnyExceptionBecomesTheWorkersFailure) {
+    run_world(1, GetParam(), [](World& world) {
+        Worker::Options options = default_options(world);
+        options.after_progress = throw_in_other_threads;
+        Site site(world, options, 1024);
+        main_thread = std::this_thread::get_id();
+        const ProgressThread thread(site.worker);
+        bool told = false;
+        for (const auto end = Clock::now() + 20s; !told && Clock::now() < end;) {
+            std::this_thread::sleep_for(5ms);
+            try {
+                site.worker.progress();
+            } catch (const Error& error) {
+                told = std::string(error.what()).find("bad_alloc") != std::string::npos;
+            }
+        }
+        EXPECT_TRUE(told);
     });
 }
 
