@@ -6,6 +6,29 @@
 #include "window/stream.hh"
 
 namespace rmalock::window {
+namespace {
+
+/// Whether the regions hold the bytes [low, high) from the address `displacement`, or those of
+/// `side`, if given.
+bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                std::ptrdiff_t high, const rmalock_layout_t* side) {
+    const auto at = [displacement](std::ptrdiff_t offset) {
+        return static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(offset);
+    };
+    if (covers(table, at(low), at(high)))
+        return true;
+    // A type may step from region to region (displacement 0 and absolute addresses, for one).
+    if (side == nullptr || side->contiguous)
+        return false;
+    for (Stream runs(*side); runs.more(); runs.advance(runs.length())) {
+        const auto run = static_cast<std::ptrdiff_t>(runs.address());
+        if (!covers(table, at(run), at(run) + runs.length()))
+            return false;
+    }
+    return true;
+}
+
+} // namespace
 
 Status Window::check_epoch_in_full(const char* call, Rank target) {
     spell_out();
@@ -31,24 +54,11 @@ Status Window::check_epoch_in_full(const char* call, Rank target) {
 
 bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                       std::ptrdiff_t high, const rmalock_layout_t* side) {
+    if (is_far(target)) // waits for the network, so that no guard is held
+        return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
     const Guard guard(*this);
-    const RegionTable* const table = regions_->table(target);
-    if (table == nullptr)
-        return false;
-    const auto at = [displacement](std::ptrdiff_t offset) {
-        return static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(offset);
-    };
-    if (covers(*table, at(low), at(high)))
-        return true;
-    // A type may step from region to region (displacement 0 and absolute addresses, for one).
-    if (side == nullptr || side->contiguous)
-        return false;
-    for (Stream runs(*side); runs.more(); runs.advance(runs.length())) {
-        const auto run = static_cast<std::ptrdiff_t>(runs.address());
-        if (!covers(*table, at(run), at(run) + runs.length()))
-            return false;
-    }
-    return true;
+    const RegionTable* const table = regions_->near(target);
+    return table != nullptr && covers_all(*table, displacement, low, high, side);
 }
 
 Status Window::attach(void* base, std::size_t size) {
@@ -103,17 +113,17 @@ Status Window::move(Direction direction, const char* call, Rank target,
 Status Window::move_far(Direction direction, const char* call, Rank target,
                         const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                         const Place& place, ucx::Completion* completion) {
+    const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
     try {
         for_each_run(origin_side, target_side,
                      [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
                          auto* const mine = reinterpret_cast<std::byte*>(origin);
                          const std::uint64_t there = place.address + offset;
-                         if (regions_ == nullptr) {
+                         if (table == nullptr) {
                              remote_->move(direction, target, mine, bytes, there, completion);
                              return 0;
                          }
-                         const Guard guard(*this);
-                         regions_->move(direction, target, mine, bytes, there, completion);
+                         table->move(direction, mine, bytes, there, completion);
                          return 0;
                      });
     } catch (const ucx::Error& error) {

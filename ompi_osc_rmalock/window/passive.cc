@@ -198,9 +198,4 @@ void Window::wait_for(const ucx::Completion& completion) {
         remote_->wait_for(completion);
 }
 
-void Window::renew_known_regions() {
-    const Guard guard(*this);
-    regions_->renew();
-}
-
 } // namespace rmalock::window

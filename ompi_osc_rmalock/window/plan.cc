@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fabric/layout.hh"
+#include "window/exposure.hh"
 
 namespace rmalock::window {
 namespace {
@@ -119,10 +120,11 @@ void Plan::lay_out(bool packed) {
     reaches_ = places_ + (networked_ ? whole_lines(ranks * sizeof(std::int32_t)) : 0);
     // Keys of different memory can differ by a few bytes.
     static constexpr std::size_t kSlack = 16;
-    reach_stride_ = networked_ ? sizeof(Reach) + (2 * (key_bytes + kSlack) + 7) / 8 * 8 : 0;
+    key_room_ = (key_bytes + kSlack + 7) / 8 * 8;
+    reach_stride_ = networked_ ? sizeof(Reach) + 2 * key_room_ : 0;
     state_ = reaches_ + whole_lines(ranks * reach_stride_);
     regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), design_.slots));
-    records_ = regions_ + (dynamic_ ? kRegionBytes : 0);
+    records_ = regions_ + (dynamic_ ? whole_lines(PublishedRegions::bytes(key_room_)) : 0);
     stride_ = records_ + (watched_ ? sizeof(Record) : 0);
     memory_ = whole_pages(state_ + members_.size() * stride_);
     bytes_ = memory_;

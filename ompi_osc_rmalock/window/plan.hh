@@ -98,10 +98,10 @@ class Plan {
         std::byte* states; ///< of the node's ranks, `stride` bytes apart
         std::size_t stride, offset;
         const std::int32_t* places; ///< by rank: place on the node, or -1; null: rank = place
+        std::size_t key_room;       ///< bytes that a key to memory takes at most
     };
-    static constexpr std::size_t kRegionBytes = 128;
     Regions regions(std::byte* base) const {
-        return {rank_, base + state_, stride_, regions_, placement(base).parts};
+        return {rank_, base + state_, stride_, regions_, placement(base).parts, key_room_};
     }
     /// Where processes publish their locks, if any of them wants to be told about deadlocks.
     bool watched() const { return watched_; }
@@ -141,8 +141,8 @@ class Plan {
     bool apart_ = false; ///< SHARED: the parts need not follow one another
     bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false,
          watched_ = false, summary_ = false;
-    std::size_t places_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0, stride_ = 0, regions_ = 0,
-                records_ = 0, memory_ = 0, bytes_ = 0;
+    std::size_t places_ = 0, key_room_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0,
+                stride_ = 0, regions_ = 0, records_ = 0, memory_ = 0, bytes_ = 0;
 };
 
 } // namespace rmalock::window

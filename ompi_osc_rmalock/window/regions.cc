@@ -4,12 +4,12 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace rmalock::window {
-
-static_assert(sizeof(PublishedRegions) == Plan::kRegionBytes);
 
 namespace {
 
@@ -25,6 +25,13 @@ PublishedRegions& published(const Plan::Regions& where, Rank rank) {
     return *reinterpret_cast<PublishedRegions*>(where.states + place * where.stride + where.offset);
 }
 
+/// The first multiple of a cache line's size that is not before `memory`.
+void* whole_line(void* memory) {
+    constexpr std::uintptr_t kLine = alignof(PublishedRegions);
+    return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine *
+                                   kLine);
+}
+
 } // namespace
 
 bool covers(const RegionTable& table, std::uint64_t begin, std::uint64_t end) {
@@ -37,84 +44,108 @@ bool covers(const RegionTable& table, std::uint64_t begin, std::uint64_t end) {
 }
 
 bool AttachedRegions::attach(std::uint64_t begin, std::size_t bytes) {
+    if (bytes == 0) {
+        empty_.insert(begin);
+        return true;
+    }
     const Region added{begin, begin + bytes};
     const auto next = first_behind(*table_, begin);
     if (next != table_->end() && next->begin < added.end)
         return false;
+    const auto at = static_cast<std::size_t>(next - table_->begin());
     RegionTable changed = *table_;
     changed.insert(changed.begin() + (next - table_->begin()), added);
-    if (worker_ != nullptr)
-        registrations_[begin] = ucx::Registration(*worker_, reinterpret_cast<void*>(begin), bytes);
-    publish(std::move(changed));
+    // All that can fail goes before anything is shown.
+    auto table = std::make_unique<const RegionTable>(std::move(changed));
+    if (worker_ == nullptr) {
+        publish(std::move(table), [] {});
+        return true;
+    }
+    ucx::Registration registration(*worker_, reinterpret_cast<void*>(begin), bytes);
+    const ucx::Bytes key = key_of(registration);
+    if (is_full())
+        rooms_.push_back(larger_room());
+    registrations_[begin] = std::move(registration);
+    publish(std::move(table), [&] {
+        std::byte* const place = exposure(rooms_.back(), at);
+        std::memmove(exposure(rooms_.back(), at + 1), place,
+                     (table_->size() - at) * Exposure::bytes(key_room_));
+        auto* const shown = new (place) Exposure{added.begin, added.end, key.size()};
+        std::copy(key.begin(), key.end(), shown->key());
+    });
     return true;
 }
 
 bool AttachedRegions::detach(std::uint64_t begin) {
+    if (const auto empty = empty_.find(begin); empty != empty_.end()) {
+        empty_.erase(empty);
+        return true;
+    }
     RegionTable changed = *table_;
     const auto found = std::find_if(changed.begin(), changed.end(), [begin](const Region& region) {
         return region.begin == begin;
     });
     if (found == changed.end())
         return false;
+    const auto at = static_cast<std::size_t>(found - changed.begin());
     changed.erase(found);
-    publish(std::move(changed));
+    publish(std::make_unique<const RegionTable>(std::move(changed)), [&] {
+        if (worker_ != nullptr)
+            std::memmove(exposure(rooms_.back(), at), exposure(rooms_.back(), at + 1),
+                         (table_->size() - at - 1) * Exposure::bytes(key_room_));
+    });
     registrations_.erase(begin);
     return true;
 }
 
-void AttachedRegions::publish(RegionTable table) {
-    auto next = std::make_unique<const RegionTable>(std::move(table));
+template <class Change>
+void AttachedRegions::publish(Table next, Change change) {
     const std::uint64_t version = published_.version.load(std::memory_order_relaxed);
     published_.version.store(version + 1, std::memory_order_seq_cst);
     published_.address.store(reinterpret_cast<std::uint64_t>(next->data()),
                              std::memory_order_seq_cst);
     published_.count.store(next->size(), std::memory_order_seq_cst);
-    if (worker_ != nullptr)
-        expose(*next);
+    if (worker_ != nullptr) {
+        const Room& room = rooms_.back();
+        published_.exposures = reinterpret_cast<std::uint64_t>(room.exposures.get());
+        published_.key_bytes = room.key.size();
+        std::copy(room.key.begin(), room.key.end(), published_.key());
+    }
+    change();
     published_.version.store(version + 2, std::memory_order_seq_cst);
     table_ = std::move(next);
 }
 
-void AttachedRegions::expose(const RegionTable& table) {
-    if (rooms_.empty() || rooms_.back().size < table.size()) {
-        Room room;
-        room.size = std::max<std::size_t>(16, 2 * table.size());
-        room.exposures = std::make_unique<Exposure[]>(room.size);
-        room.registration =
-            ucx::Registration(*worker_, room.exposures.get(), room.size * sizeof(Exposure));
-        const ucx::Bytes key = room.registration.key();
-        if (key.size() > sizeof published_.key)
-            throw ucx::Error("UCX: a key of " + std::to_string(key.size()) + " bytes is too long");
-        published_.exposures = reinterpret_cast<std::uint64_t>(room.exposures.get());
-        published_.key_bytes = static_cast<std::uint32_t>(key.size());
-        std::copy(key.begin(), key.end(), published_.key);
-        rooms_.push_back(std::move(room));
-    }
-    Exposure* exposure = rooms_.back().exposures.get();
-    for (const Region& region : table) {
-        const ucx::Bytes key = registrations_.at(region.begin).key();
-        if (key.size() > sizeof exposure->key)
-            throw ucx::Error("UCX: a key of " + std::to_string(key.size()) + " bytes is too long");
-        exposure->begin = region.begin;
-        exposure->end = region.end;
-        exposure->key_bytes = static_cast<std::uint32_t>(key.size());
-        std::copy(key.begin(), key.end(), exposure->key);
-        ++exposure;
-    }
+ucx::Bytes AttachedRegions::key_of(const ucx::Registration& registration) const {
+    ucx::Bytes key = registration.key();
+    if (key.size() > key_room_)
+        throw ucx::Error("UCX: a key of " + std::to_string(key.size()) + " bytes, where " +
+                         std::to_string(key_room_) + " were expected at most");
+    return key;
+}
+
+/// With what the present one shows.
+AttachedRegions::Room AttachedRegions::larger_room() const {
+    Room room;
+    room.size = std::max<std::size_t>(16, 2 * table_->size());
+    room.exposures = std::make_unique<std::byte[]>(room.size * Exposure::bytes(key_room_));
+    room.registration =
+        ucx::Registration(*worker_, room.exposures.get(), room.size * Exposure::bytes(key_room_));
+    room.key = key_of(room.registration);
+    if (!rooms_.empty())
+        std::memcpy(room.exposures.get(), rooms_.back().exposures.get(),
+                    table_->size() * Exposure::bytes(key_room_));
+    return room;
 }
 
 Regions::Regions(const Plan& plan, std::byte* base, const Part* parts, Remote* remote)
     : where_(plan.regions(base)), parts_(parts), remote_(remote),
-      mine_(published(where_, where_.self), remote != nullptr ? &remote->worker() : nullptr) {}
+      mine_(published(where_, where_.self), remote != nullptr ? &remote->worker() : nullptr,
+            where_.key_room) {}
 
-const RegionTable* Regions::table(Rank rank) {
+const RegionTable* Regions::near(Rank rank) {
     if (rank == where_.self)
         return &mine_.table();
-    return where_.places == nullptr || where_.places[rank] >= 0 ? near_table(rank)
-                                                                : far_table(rank);
-}
-
-const RegionTable* Regions::near_table(Rank rank) {
     if (near_.size() >= kMost && !near_.contains(rank))
         near_.clear();
     NearCopy& copy = near_[rank];
@@ -145,62 +176,89 @@ const RegionTable* Regions::near_table(Rank rank) {
     }
 }
 
-const RegionTable* Regions::far_table(Rank rank) {
-    FarCopy& copy = far_[rank];
-    if (copy.checked != now_) {
-        refresh(rank, copy);
-        copy.checked = now_;
-    }
-    return &copy.table;
+std::shared_ptr<FarTable> Regions::known(Rank rank) {
+    const std::lock_guard lock(mutex_);
+    return far_[rank].table;
 }
 
-void Regions::refresh(Rank rank, FarCopy& copy) {
-    const auto version_now = [&] {
-        std::uint64_t version = 0;
-        remote_->read_state(rank, where_.offset, &version, sizeof version);
-        return version;
-    };
-    if (version_now() == copy.version)
-        return;
-    remote_->flush(rank); // nothing under way needs the keys any more
-    copy.keys.clear();
+/// Two threads may read the same table at a time; the later one stays.
+std::shared_ptr<FarTable> Regions::far(Rank rank) {
+    const std::uint64_t now = now_;
+    std::shared_ptr<FarTable> table;
+    {
+        const std::lock_guard lock(mutex_);
+        const FarCopy& copy = far_[rank];
+        if (copy.checked == now)
+            return copy.table;
+        table = copy.table;
+    }
+    if (table == nullptr || table->version_ != version_of(rank))
+        table = read(rank);
+    FarCopy old{now, table}; // ends after the lock: its end may wait
+    {
+        const std::lock_guard lock(mutex_);
+        std::swap(far_[rank], old);
+    }
+    return table;
+}
+
+std::uint64_t Regions::version_of(Rank rank) {
+    std::uint64_t version = 0;
+    remote_->read_state(rank, where_.offset, &version, sizeof version);
+    return version;
+}
+
+std::shared_ptr<FarTable> Regions::read(Rank rank) {
+    const auto table = std::make_shared<FarTable>(*remote_, rank);
+    table->stride_ = Exposure::bytes(where_.key_room);
+    std::vector<std::uint64_t> raw((PublishedRegions::bytes(where_.key_room) + 7) / 8 + 8);
+    auto* const at = reinterpret_cast<PublishedRegions*>(whole_line(raw.data()));
     for (;;) {
-        alignas(PublishedRegions) std::byte raw[sizeof(PublishedRegions)];
-        remote_->read_state(rank, where_.offset, raw, sizeof raw);
-        const auto& seen = *reinterpret_cast<const PublishedRegions*>(raw);
-        const std::uint64_t version = seen.version.load();
+        remote_->read_state(rank, where_.offset, at, PublishedRegions::bytes(where_.key_room));
+        const std::uint64_t version = at->version.load();
         if (version % 2 != 0)
             continue; // the owner is between two stores
-        const std::size_t count = seen.count.load();
+        const std::size_t count = at->count.load();
         // A count without its table is possible, too; then there is no key, or the version has
         // changed.
-        copy.exposures.assign(count, {});
-        if (count != 0 && seen.key_bytes <= sizeof seen.key) {
-            const ucx::RemoteKey key = remote_->unpack(rank, {seen.key, seen.key_bytes});
-            remote_->read(rank, seen.exposures, key, copy.exposures.data(),
-                          count * sizeof(Exposure));
+        table->exposures_.assign(count * table->stride_, {});
+        if (count != 0 && at->key_bytes != 0 && at->key_bytes <= where_.key_room) {
+            const ucx::RemoteKey key =
+                remote_->unpack(rank, {std::as_const(*at).key(), at->key_bytes});
+            remote_->read(rank, at->exposures, key, table->exposures_.data(),
+                          table->exposures_.size());
         }
-        if (version_now() == version) {
-            copy.version = version;
+        if (version_of(rank) == version) {
+            table->version_ = version;
             break;
         }
     }
-    copy.table.clear();
-    for (const Exposure& exposure : copy.exposures)
-        copy.table.push_back({exposure.begin, exposure.end});
+    for (std::size_t n = 0; n * table->stride_ < table->exposures_.size(); ++n)
+        table->regions_.push_back({table->exposure(n).begin, table->exposure(n).end});
+    return table;
 }
 
-void Regions::move(Direction direction, Rank rank, std::byte* origin, std::size_t bytes,
-                   std::uint64_t address, ucx::Completion* completion) {
-    FarCopy& copy = far_[rank];
-    auto at = static_cast<std::size_t>(first_behind(copy.table, address) - copy.table.begin());
+FarTable::~FarTable() {
+    if (!keys_.empty())
+        remote_.flush(rank_);
+}
+
+const ucx::RemoteKey& FarTable::key(const Exposure& exposure) {
+    const std::lock_guard lock(mutex_);
+    ucx::RemoteKey& key = keys_[exposure.begin];
+    if (!key)
+        key = remote_.unpack(rank_, exposure.key());
+    return key;
+}
+
+void FarTable::move(Direction direction, std::byte* origin, std::size_t bytes,
+                    std::uint64_t address, ucx::Completion* completion) {
+    auto at = static_cast<std::size_t>(first_behind(regions_, address) - regions_.begin());
     for (; bytes != 0; ++at) { // neighbouring regions count as one
-        const Exposure& exposure = copy.exposures[at];
-        ucx::RemoteKey& key = copy.keys[exposure.begin];
-        if (!key)
-            key = remote_->unpack(rank, {exposure.key, exposure.key_bytes});
-        const std::size_t now = std::min<std::size_t>(bytes, exposure.end - address);
-        remote_->move_by_key(direction, rank, origin, now, address, key, completion);
+        if (at == regions_.size() || regions_[at].begin > address)
+            throw ucx::Error("memory that was attached is not any more");
+        const std::size_t now = std::min<std::size_t>(bytes, regions_[at].end - address);
+        remote_.move_by_key(direction, rank_, origin, now, address, key(exposure(at)), completion);
         origin += now;
         address += now;
         bytes -= now;

@@ -12,8 +12,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
+#include "window/exposure.hh"
 #include "window/memory.hh"
 #include "window/plan.hh"
 #include "window/remote.hh"
@@ -32,59 +35,81 @@ using RegionTable = std::vector<Region>;
 /// Whether the regions hold all of [begin, end); neighbouring regions count as one.
 bool covers(const RegionTable& table, std::uint64_t begin, std::uint64_t end);
 
-/// A region as other nodes see it: with the key to it.
-struct Exposure {
-    std::uint64_t begin, end;
-    std::uint32_t key_bytes;
-    std::byte key[108];
-};
-static_assert(sizeof(Exposure) == 128);
-
-/// Where a process's tables are: in its state, written by its owner only. The version is odd while
-/// the owner changes anything, here or in the tables.
-struct alignas(64) PublishedRegions {
-    std::atomic<std::uint64_t> version;
-    std::atomic<std::uint64_t> address; ///< of the first Region, in the owner's address space
-    std::atomic<std::uint64_t> count;   ///< of regions
-    std::uint64_t exposures;            ///< for other nodes: address of the first Exposure …
-    std::uint32_t key_bytes;            ///< … and the key to them
-    std::byte key[92];
-};
-static_assert(sizeof(PublishedRegions) == 128);
-
 /// This process's regions.
 class AttachedRegions {
   public:
-    /// `worker` is null if no other node is to reach them.
-    AttachedRegions(PublishedRegions& published, ucx::Worker* worker)
-        : published_(published), worker_(worker) {}
+    /// `worker` is null if no other node is to reach them. Keys have up to `key_room` bytes.
+    AttachedRegions(PublishedRegions& published, ucx::Worker* worker, std::size_t key_room)
+        : published_(published), worker_(worker), key_room_(key_room) {}
 
-    /// False: part of it is attached already. Throws ucx::Error.
+    /// False: part of it is attached already. Throws ucx::Error, and nothing has changed then.
     bool attach(std::uint64_t begin, std::size_t bytes);
-    /// False: no region begins there.
+    /// False: no region begins there. Of several that do, an empty one goes first.
     bool detach(std::uint64_t begin);
     const RegionTable& table() const { return *table_; }
 
   private:
     /// Memory of exposures that other nodes read.
     struct Room {
-        std::unique_ptr<Exposure[]> exposures;
-        std::size_t size = 0;
+        std::unique_ptr<std::byte[]> exposures;
+        std::size_t size = 0; ///< exposures
         ucx::Registration registration;
+        ucx::Bytes key;
     };
-    void publish(RegionTable table);
-    void expose(const RegionTable& table);
+    using Table = std::unique_ptr<const RegionTable>;
+    std::byte* exposure(const Room& room, std::size_t n) const {
+        return room.exposures.get() + n * Exposure::bytes(key_room_);
+    }
+    ucx::Bytes key_of(const ucx::Registration& registration) const;
+    bool is_full() const { return rooms_.empty() || rooms_.back().size <= table_->size(); }
+    Room larger_room() const;
+    /// Shows `next`, which differs by what `change` does to the exposures. Neither fails.
+    template <class Change>
+    void publish(Table next, Change change);
 
     PublishedRegions& published_;
     ucx::Worker* const worker_;
+    const std::size_t key_room_;
     /// Never changed in place: readers of the node copy it while it is replaced, notice by the
     /// version, and try again.
-    std::unique_ptr<const RegionTable> table_ = std::make_unique<RegionTable>();
+    Table table_ = std::make_unique<RegionTable>();
     std::map<std::uint64_t, ucx::Registration> registrations_; ///< by begin
+    std::multiset<std::uint64_t> empty_; ///< regions of no bytes, which nobody can access, by begin
     /// The last is in use. The others stay: a reader of another node that is late makes this
     /// process read them, which must not be an access to memory that is gone. Each is twice as
     /// large as the one before.
     std::vector<Room> rooms_;
+};
+
+/// What was read of the regions of a rank of another node. Never changed but for the keys.
+class FarTable {
+  public:
+    explicit FarTable(Remote& remote, Rank rank) : remote_(remote), rank_(rank) {}
+    /// Waits until nothing under way needs the keys any more.
+    ~FarTable();
+    FarTable(const FarTable&) = delete;
+    FarTable& operator=(const FarTable&) = delete;
+
+    const RegionTable& regions() const { return regions_; }
+    /// Between `origin` and `address`. Throws ucx::Error, where part of it is not attached, too.
+    void move(Direction direction, std::byte* origin, std::size_t bytes, std::uint64_t address,
+              ucx::Completion* completion);
+
+  private:
+    friend class Regions;
+    const ucx::RemoteKey& key(const Exposure& exposure);
+    const Exposure& exposure(std::size_t n) const {
+        return *reinterpret_cast<const Exposure*>(exposures_.data() + n * stride_);
+    }
+
+    Remote& remote_;
+    const Rank rank_;
+    std::uint64_t version_ = 0;
+    RegionTable regions_;
+    std::vector<std::byte> exposures_;
+    std::size_t stride_ = 0; ///< of the exposures
+    std::mutex mutex_;
+    std::map<std::uint64_t, ucx::RemoteKey> keys_; ///< unpacked, by begin; they stay where they are
 };
 
 /// The regions of all ranks of a DYNAMIC window.
@@ -93,13 +118,17 @@ class Regions {
     /// `remote` is null if all ranks are on this node.
     Regions(const Plan& plan, std::byte* base, const Part* parts, Remote* remote);
 
+    // One thread at a time.
     AttachedRegions& mine() { return mine_; }
-    /// What is attached at `rank`. Null: that cannot be found out. Good until the next call.
-    const RegionTable* table(Rank rank);
-    /// Between `origin` and `address` at another node's rank, within a region that table() has
-    /// shown.
-    void move(Direction direction, Rank rank, std::byte* origin, std::size_t bytes,
-              std::uint64_t address, ucx::Completion* completion);
+    /// What is attached at `rank`, of this node. Null: that cannot be found out. Good until the
+    /// next call.
+    const RegionTable* near(Rank rank);
+
+    // Any thread; to be called without locks, since they wait for the network.
+    /// The same for a rank of another node; as new as the epoch or the last flush, if not newer.
+    std::shared_ptr<FarTable> far(Rank rank);
+    /// What far() has returned last.
+    std::shared_ptr<FarTable> known(Rank rank);
     /// An epoch begins, or a flush: what other nodes had attached may have changed.
     void renew() { ++now_; }
 
@@ -113,14 +142,11 @@ class Regions {
     };
     /// That of a rank of another node.
     struct FarCopy {
-        std::uint64_t version = kNothing, checked = 0; ///< checked: at which now_
-        RegionTable table;
-        std::vector<Exposure> exposures;
-        std::map<std::uint64_t, ucx::RemoteKey> keys; ///< unpacked, by begin
+        std::uint64_t checked = 0; ///< at which now_
+        std::shared_ptr<FarTable> table;
     };
-    const RegionTable* near_table(Rank rank);
-    const RegionTable* far_table(Rank rank);
-    void refresh(Rank rank, FarCopy& copy);
+    std::uint64_t version_of(Rank rank);
+    std::shared_ptr<FarTable> read(Rank rank);
 
     /// Tables kept of this node's ranks; when full, all are dropped.
     static constexpr std::size_t kMost = 256;
@@ -129,8 +155,9 @@ class Regions {
     const Part* const parts_;
     Remote* const remote_;
     AttachedRegions mine_;
-    std::uint64_t now_ = 1;
     std::map<Rank, NearCopy> near_;
+    std::atomic<std::uint64_t> now_{1};
+    std::mutex mutex_; ///< of the map
     std::map<Rank, FarCopy> far_;
 };
 

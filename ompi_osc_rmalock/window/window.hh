@@ -211,9 +211,8 @@ class Window {
     /// DYNAMIC: what others have attached may have changed.
     void renew_regions() {
         if (regions_ != nullptr)
-            renew_known_regions();
+            regions_->renew();
     }
-    void renew_known_regions();
     /// This process is about to store to memory of this node, or to load from it.
     void order(Direction direction) {
         if (!threads_)

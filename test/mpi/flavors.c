@@ -540,6 +540,60 @@ static void dynamic_attach_again(void) {
     OK(MPI_Win_free(&win));
 }
 
+static int32_t put_and_get_back(MPI_Win win, int target, MPI_Aint address, int32_t value) {
+    int32_t back = -1;
+    OK(MPI_Put(&value, 1, MPI_INT32_T, target, address, 1, MPI_INT32_T, win));
+    OK(MPI_Win_flush(target, win));
+    OK(MPI_Get(&back, 1, MPI_INT32_T, target, address, 1, MPI_INT32_T, win));
+    OK(MPI_Win_flush(target, win));
+    return back;
+}
+
+/// Regions of no bytes, before, at and within another region: it stays attached as they come and
+/// go.
+static void dynamic_empty_regions(void) {
+    MPI_Win win;
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    int32_t* memory = calloc(1000, sizeof *memory);
+    MPI_Aint* addresses = malloc(sizeof *addresses * (size_t)T.ranks);
+    MPI_Get_address(memory + 10, &addresses[T.rank]);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_AINT, addresses, 1, MPI_AINT, MPI_COMM_WORLD);
+    OK(MPI_Win_lock_all(0, win));
+    const int t = next_rank();
+    for (int step = 0; step < 8; ++step) {
+        switch (step) {
+        case 0: // an empty one goes first, and then others come
+            OK(MPI_Win_attach(win, memory, 0));
+            OK(MPI_Win_attach(win, memory, 1000 * sizeof *memory));
+            break;
+        case 1:
+        case 2:
+            OK(MPI_Win_attach(win, memory, 0));
+            break;
+        case 3:
+            OK(MPI_Win_attach(win, memory + 500, 0));
+            break;
+        case 4:
+            OK(MPI_Win_detach(win, memory + 500));
+            break;
+        default:
+            OK(MPI_Win_detach(win, memory));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(step, put_and_get_back(win, t, addresses[t], step));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(MPI_Win_unlock_all(win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Win_detach(win, memory));
+    CHECK(MPI_Win_detach(win, memory) != MPI_SUCCESS);
+    OK(MPI_Win_free(&win));
+    free(memory);
+    free(addresses);
+}
+
 /// Regions attached in the middle of other ranks' passive epochs, told by a message.
 static void dynamic_attach_in_an_epoch(void) {
     MPI_Win win;
@@ -589,6 +643,7 @@ static const struct test_case cases[] = {
     {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},
     {.name = "dynamic_many_regions", .run = dynamic_many_regions, .needs = IN_DYNAMIC},
     {.name = "dynamic_attach_again", .run = dynamic_attach_again, .needs = IN_DYNAMIC},
+    {.name = "dynamic_empty_regions", .run = dynamic_empty_regions, .needs = IN_DYNAMIC},
     {.name = "dynamic_attach_in_an_epoch", .run = dynamic_attach_in_an_epoch, .needs = IN_DYNAMIC},
 };
 

@@ -22,6 +22,7 @@
 #include "fabric/waiter.hh"
 #include "rmalock_api.h"
 #include "window/network.hh"
+#include "window/regions.hh"
 
 namespace {
 
@@ -40,6 +41,7 @@ struct Member {
     int rank;
     int ranks_per_node = 64; ///< the others are reached through the network
     const char* domain = "cpu";
+    const char* progress_thread = "on";
 };
 
 std::vector<std::string> reports;
@@ -111,7 +113,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.yield = "always";
     spec.params.sleep = "auto";
     spec.params.domain = member.domain;
-    spec.params.progress_thread = "on";
+    spec.params.progress_thread = member.progress_thread;
     spec.params.most_outstanding = 64;
     spec.params.shm_dir = "/dev/shm";
     spec.params.enable = true;
@@ -478,12 +480,14 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
 /// Runs `body` in processes of which so many each make a node; the network between the nodes is
 /// TCP.
 template <class Body>
-void on_nodes(int ranks, int per_node, const char* domain, Body body) {
+void on_nodes(int ranks, int per_node, const char* domain, Body body,
+              const char* progress_thread = "on") {
     in_processes(ranks, [&](Member& member) {
         setenv("UCX_TLS", "tcp,self", 1);
         setenv("UCX_NET_DEVICES", "lo", 1);
         member.ranks_per_node = per_node;
         member.domain = domain;
+        member.progress_thread = progress_thread;
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
         char why[256];
         if (!rmalock_network_open(&spec.params, why, sizeof why))
@@ -811,6 +815,88 @@ bool attach_and_detach(Member& member) {
 
 TEST(Nodes, RegionsAreFoundFromOtherNodes) {
     on_two_nodes("cpu", attach_and_detach);
+}
+
+/// A region whose key finds no room is refused, and nothing that others read is left half written.
+bool refuse_long_keys(Member&) {
+    ucx::Worker& worker = window::Network::get()->worker();
+    alignas(64) std::byte shown[256]{};
+    auto& published = *new (shown) window::PublishedRegions{};
+    std::uint64_t memory[2] = {};
+    const auto begin = reinterpret_cast<std::uint64_t>(memory);
+    window::AttachedRegions narrow(published, &worker, 8);
+    bool refused = false;
+    try {
+        narrow.attach(begin, sizeof memory);
+    } catch (const ucx::Error&) {
+        refused = true;
+    }
+    bool good = refused && published.version == 0 && published.count == 0;
+    good &= narrow.table().empty() && !narrow.detach(begin);
+    window::AttachedRegions wide(published, &worker, 128);
+    good &= wide.attach(begin + 8, 8) && wide.attach(begin, 8) && !wide.attach(begin + 4, 8);
+    good &= published.version == 4 && published.count == 2;
+    const auto* first = reinterpret_cast<const window::Exposure*>(published.exposures);
+    good &= first->begin == begin && first->end == begin + 8 && first->key_bytes != 0;
+    good &= wide.detach(begin) && first->begin == begin + 8 && published.version % 2 == 0;
+    return good && wide.detach(begin + 8) && wide.table().empty();
+}
+
+TEST(Nodes, KeysThatAreTooLongAreRefused) {
+    on_nodes(1, 1, "cpu", refuse_long_keys);
+}
+
+std::atomic<bool> waits{false};
+
+/// A thread of rank 0 waits for what rank 1 has attached, which does not serve before another
+/// thread of rank 0 has used the window.
+bool use_while_another_asks(Member& member) {
+    const rmalock_host_t host{[] {
+                                  waits = true;
+                                  rmalock_network_progress();
+                              },
+                              keep_report, 0, true};
+    rmalock_init(&host);
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    std::uint64_t memory[2] = {}, where[2] = {};
+    bool good = rmalock_window_attach(window, memory, 8) == RMALOCK_OK;
+    const auto mine = reinterpret_cast<std::uint64_t>(memory);
+    allgather(&member, &mine, where, sizeof mine);
+    if (member.rank == 0)
+        good &= rmalock_lock_all(window, false) == RMALOCK_OK;
+    barrier(&member);
+    if (member.rank == 0) {
+        bool put_good = false;
+        const std::uint64_t value = 7;
+        const auto from = plain(&value, sizeof value), there = plain(nullptr, sizeof value);
+        waits = false;
+        std::thread asker([&] {
+            put_good = rmalock_put(window, "MPI_Put", 1, static_cast<std::ptrdiff_t>(where[1]),
+                                   &from, &there, nullptr) == RMALOCK_OK;
+        });
+        while (!waits)
+            sched_yield();
+        good &= rmalock_window_attach(window, memory + 1, 8) == RMALOCK_OK;
+        member.team->reported = 1;
+        asker.join();
+        good &= put_good && rmalock_unlock_all(window) == RMALOCK_OK;
+    } else {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        while (member.team->reported == 0 && std::chrono::steady_clock::now() < end)
+            sched_yield();
+        good &= member.team->reported == 1;
+    }
+    barrier(&member);
+    good &= member.rank == 0 || memory[0] == 7;
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, ThreadsUseAWindowWhileOneAsksWhatIsAttached) {
+    on_nodes(2, 1, "cpu", use_while_another_asks, "off");
 }
 
 TEST(Processes, SharedPartsFollowOneAnother) {
