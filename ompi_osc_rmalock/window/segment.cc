@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -13,17 +14,8 @@
 namespace rmalock::window {
 namespace {
 
-class File {
-  public:
-    explicit File(int opened) : descriptor(opened) {}
-    ~File() {
-        if (descriptor >= 0)
-            close(descriptor);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    const int descriptor;
-};
+/// See SegmentFile::use_names.
+std::atomic<bool> names_only{false};
 
 std::string path_of(const std::string& folder, const SegmentFile::Name& name) {
     char text[48];
@@ -33,12 +25,16 @@ std::string path_of(const std::string& folder, const SegmentFile::Name& name) {
     return folder + text;
 }
 
-int reserve(const File& file, Range mine) {
+std::string path_of_descriptor(const SegmentFile::Name& name) {
+    return "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.descriptor);
+}
+
+int reserve(const OpenFile& file, Range mine) {
     if (mine.bytes == 0)
         return 0;
     int error;
     do {
-        error = posix_fallocate(file.descriptor, static_cast<off_t>(mine.offset),
+        error = posix_fallocate(file.descriptor(), static_cast<off_t>(mine.offset),
                                 static_cast<off_t>(mine.bytes));
     } while (error == EINTR);
     return error;
@@ -70,34 +66,83 @@ Segment::~Segment() {
 }
 
 SegmentFile::SegmentFile(const std::string& folder) {
+    if (names_only || !make_without_name(folder))
+        make_with_name(folder);
+}
+
+/// False: the file system cannot.
+bool SegmentFile::make_without_name(const std::string& folder) {
+    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct stat found;
+    if (descriptor_ < 0 || fstat(descriptor_, &found) != 0)
+        return false;
+    name_.pid = getpid();
+    name_.descriptor = descriptor_;
+    name_.device = found.st_dev;
+    name_.inode = found.st_ino;
+    return true;
+}
+
+void SegmentFile::make_with_name(const std::string& folder) {
     if (getrandom(name_.random, sizeof name_.random, 0) != sizeof name_.random) {
         name_.error = EAGAIN;
         return;
     }
     const std::string path = path_of(folder, name_);
-    const File file(open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (file.descriptor < 0)
+    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) {
         name_.error = errno;
-    else
-        path_ = path;
+        return;
+    }
+    close(file);
+    path_ = path;
 }
 
 SegmentFile::~SegmentFile() {
     if (!path_.empty())
         unlink(path_.c_str());
+    if (descriptor_ >= 0)
+        close(descriptor_);
 }
 
-int Segment::map(const std::string& folder, const SegmentFile::Name& name, std::size_t bytes,
-                 Range mine, Segment& segment) {
+void SegmentFile::use_names() {
+    names_only = true;
+}
+
+OpenFile::~OpenFile() {
+    close();
+}
+
+void OpenFile::close() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+    descriptor_ = -1;
+}
+
+int OpenFile::open(const std::string& folder, const SegmentFile::Name& name) {
+    close();
     if (name.error != 0)
         return name.error;
-    const File file(open(path_of(folder, name).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    descriptor_ = name.is_named()
+                      ? ::open(path_of(folder, name).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+                      : ::open(path_of_descriptor(name).c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor_ < 0)
+        return errno;
+    struct stat found;
+    if (fstat(descriptor_, &found) != 0)
+        return errno;
+    const bool same = found.st_dev == name.device && found.st_ino == name.inode;
+    return name.is_named() || same ? 0 : ESTALE;
+}
+
+int Segment::map(const OpenFile& file, std::size_t bytes, Range mine, Segment& segment) {
     // All processes set the same size, in any order.
-    if (file.descriptor < 0 || ftruncate(file.descriptor, static_cast<off_t>(bytes)) != 0)
+    if (ftruncate(file.descriptor(), static_cast<off_t>(bytes)) != 0)
         return errno;
     if (const int error = reserve(file, mine))
         return error;
-    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
+    void* const base =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
     if (base == MAP_FAILED)
         return errno;
     segment = Segment();

@@ -14,15 +14,21 @@ struct Range {
     std::size_t bytes = 0;
 };
 
-/// The file behind a segment. It has mode 0600 and a random name, and that name is gone once every
-/// process of the node has opened it; what is left disappears with the last mapping, even of a
-/// killed process.
+/// The file behind a segment, mode 0600. If the file system can, it has no name: the others open it
+/// by way of /proc, and it is gone with the last process that has it, even if all are killed. Else
+/// it has a random name, which is gone once every process of the node has opened it; a process that
+/// is killed before leaves it behind.
 class SegmentFile {
   public:
     /// How the others find it. Trivially copyable, so that it can be sent.
     struct Name {
         std::int32_t error = 0; ///< errno, if it could not be made
-        std::uint64_t random[2] = {};
+        // Of a file without a name: whose descriptor it is (0: the file has a name), and what is to
+        // be found there, since the number can be another process's in another container.
+        std::int32_t pid = 0, descriptor = -1;
+        std::uint64_t device = 0, inode = 0;
+        std::uint64_t random[2] = {}; ///< else: the name
+        bool is_named() const { return pid == 0; }
     };
 
     SegmentFile() = default;
@@ -34,10 +40,33 @@ class SegmentFile {
     SegmentFile& operator=(const SegmentFile&) = delete;
 
     const Name& name() const { return name_; }
+    /// From here on this process makes files with names: others may not look into its /proc.
+    static void use_names();
 
   private:
+    bool make_without_name(const std::string& folder);
+    void make_with_name(const std::string& folder);
+
     std::string path_;
+    int descriptor_ = -1; ///< without a name: what the others open
     Name name_;
+};
+
+/// A segment's file, opened by this process.
+class OpenFile {
+  public:
+    OpenFile() = default;
+    ~OpenFile();
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+
+    /// Returns 0 or an errno; also the one in `name`.
+    int open(const std::string& folder, const SegmentFile::Name& name);
+    int descriptor() const { return descriptor_; }
+
+  private:
+    void close();
+    int descriptor_ = -1;
 };
 
 /// RAII mapping.
@@ -48,12 +77,11 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment();
 
-    /// Maps `bytes` of zeroed memory in the file called `name` in `folder`; every process of the
-    /// node asks for the same. The caller reserves the pages of `mine` itself (so that they lie in
-    /// its NUMA domain, and so that a full file system is an error here and not SIGBUS at the first
-    /// touch); the ranges of all processes cover what is used. Returns 0 or an errno.
-    static int map(const std::string& folder, const SegmentFile::Name& name, std::size_t bytes,
-                   Range mine, Segment& segment);
+    /// Maps `bytes` of zeroed memory in `file`; every process of the node asks for the same. The
+    /// caller reserves the pages of `mine` itself (so that they lie in its NUMA domain, and so that
+    /// a full file system is an error here and not SIGBUS at the first touch); the ranges of all
+    /// processes cover what is used. Returns 0 or an errno.
+    static int map(const OpenFile& file, std::size_t bytes, Range mine, Segment& segment);
 
     std::byte* base() const { return base_; }
     std::size_t bytes() const { return bytes_; }

@@ -134,7 +134,13 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
         remote.reset();
 
     Segment segment;
-    if (const Status status = join(spec, plan, remote.get(), segment); status != RMALOCK_OK)
+    OpenFile opened;
+    int error = 0;
+    if (const Status status = open_file(spec, plan, file, opened, error); status != RMALOCK_OK)
+        return status;
+    if (error == 0)
+        error = Segment::map(opened, plan.bytes(), plan.mine(), segment);
+    if (const Status status = join(spec, plan, remote.get(), segment, error); status != RMALOCK_OK)
         return status;
     file.reset(); // everybody has opened it
     window.reset(new Window(spec, std::move(segment), plan, std::move(remote)));
@@ -148,11 +154,38 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     return RMALOCK_OK;
 }
 
-/// Maps the node's segment and lets other nodes reach this process; all processes return the same.
-Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment) {
+/// Opens the file of the node's segment; `file` is that of the node's first rank, there. If a
+/// process cannot open one without a name (a container forbids it, or is another one), all nodes
+/// make files with names. `error`, 0 or an errno, is this process's own.
+Status Window::open_file(const rmalock_spec_t& spec, const Plan& plan,
+                         std::unique_ptr<SegmentFile>& file, OpenFile& opened, int& error) {
     const rmalock_comm_t& comm = spec.comm;
-    const SegmentFile::Name& name = plan.share(comm.node).file;
-    int error = Segment::map(spec.params.shm_dir, name, plan.bytes(), plan.mine(), segment);
+    bool unnamed = false;
+    for (Rank r = 0; r < comm.size; ++r)
+        unnamed |= plan.share(r).node == r && !plan.share(r).file.is_named();
+    error = opened.open(spec.params.shm_dir, plan.share(comm.node).file);
+    int first = 0;
+    if (unnamed && comm.size > 1)
+        if (const Status status = first_error(comm, error, &first); status != RMALOCK_OK)
+            return status;
+    if (first == 0)
+        return RMALOCK_OK;
+    SegmentFile::use_names();
+    if (file != nullptr)
+        file = std::make_unique<SegmentFile>(spec.params.shm_dir);
+    const SegmentFile::Name mine = file != nullptr ? file->name() : SegmentFile::Name{};
+    std::vector<SegmentFile::Name> names(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, names.data(), sizeof mine) != 0)
+        return RMALOCK_ERR_COMM;
+    error = opened.open(spec.params.shm_dir, names[static_cast<std::size_t>(comm.node)]);
+    return RMALOCK_OK;
+}
+
+/// Lets other nodes reach this process; all processes return the same. `error`, 0 or an errno, is
+/// this process's, which has mapped the segment if it is 0.
+Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, const Segment& segment,
+                    int error) {
+    const rmalock_comm_t& comm = spec.comm;
     int first = 0;
     Status status;
     if (remote == nullptr) {

@@ -146,7 +146,10 @@ class Window {
     Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<Remote> remote);
 
-    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, Segment& segment);
+    static Status open_file(const rmalock_spec_t& spec, const Plan& plan,
+                            std::unique_ptr<SegmentFile>& file, OpenFile& opened, int& error);
+    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote,
+                       const Segment& segment, int error);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
     std::unique_ptr<Watch> watch(const rmalock_spec_t& spec, const Plan& plan) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -407,6 +409,72 @@ TEST(Creation, NoFileIsLeftBehind) {
     });
     EXPECT_TRUE(std::filesystem::is_empty(folder));
     std::filesystem::remove(folder);
+}
+
+/// A job that is killed while it creates a window: rank 0 has made the file, rank 1 never comes.
+TEST(Creation, NoFileIsLeftBehindByProcessesThatAreKilled) {
+    std::string folder = "/dev/shm/rmalock-test-XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    void* memory =
+        mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    Team* const team = new (memory) Team;
+    team->size = 2;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        start_host();
+        Member member{team, 0};
+        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+        spec.comm.broadcast = [](void*, void*, std::size_t, int) { return 0; };
+        spec.params.shm_dir = folder.c_str();
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        (void)rmalock_window_create(&spec, &window, &base);
+        _exit(0);
+    }
+    while (team->arrived == 0) // in the exchange, which the other one is missing from
+        sched_yield();
+    kill(pid, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    std::filesystem::remove_all(folder);
+    munmap(memory, sizeof(Team));
+}
+
+/// Where processes may not look into each other's /proc the files have names.
+TEST(Creation, ProcessesThatMayNotLookIntoEachOtherShareAWindow) {
+    std::string folder = "/dev/shm/rmalock-test-XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    std::filesystem::permissions(folder, std::filesystem::perms::all);
+    in_processes(3, [&](Member& member) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+            return false;
+        prctl(PR_SET_DUMPABLE, 0);
+        for (int round = 0; round < 2; ++round) { // the second begins with names
+            rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+            spec.params.shm_dir = folder.c_str();
+            rmalock_window_t* window = nullptr;
+            void* base = nullptr;
+            if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+                return false;
+            const auto value = static_cast<std::uint8_t>(10 * round + member.rank);
+            const auto mine = plain(&value, 1), there = plain(nullptr, 1);
+            const int next = (member.rank + 1) % 3, previous = (member.rank + 2) % 3;
+            bool good = rmalock_lock(window, true, next, false) == RMALOCK_OK;
+            good &= rmalock_put(window, "MPI_Put", next, 7, &mine, &there, nullptr) == RMALOCK_OK;
+            good &= rmalock_unlock(window, next) == RMALOCK_OK;
+            barrier(&member);
+            good &= static_cast<std::uint8_t*>(base)[7] == 10 * round + previous;
+            good &= std::filesystem::is_empty(folder);
+            if (rmalock_window_free(window) != RMALOCK_OK || !good)
+                return false;
+        }
+        return true;
+    });
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Creation, RanksThatAskForDifferentLocksGetRankZeros) {
