@@ -44,6 +44,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/registry.hh \
 	ompi_osc_rmalock/locks/rma_mcs.hh \
 	ompi_osc_rmalock/locks/rma_rw.hh \
+	ompi_osc_rmalock/locks/ticket.hh \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \

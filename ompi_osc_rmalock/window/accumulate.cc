@@ -123,24 +123,6 @@ void Window::combine_misaligned(Kernel kernel, Rank target, std::byte* theirs, c
     std::memcpy(theirs, copy.get(), bytes);
 }
 
-/// Who releases the lock of an adapter's word and asks for it again at once is always the first:
-/// both go the same way, one behind the other, and who waits needs a round trip to see that it was
-/// free and one more to take it. Processes that spin on a word of their own would keep out the one
-/// that they wait for. So now and then it lets that time pass.
-void Window::let_others_accumulate(Rank target) {
-    constexpr unsigned kOften = 4, kTurns = 4;
-    if (fabric_.domain() != fabric::Domain::nic)
-        return;
-    const bool again = last_accumulated_.exchange(target, std::memory_order_relaxed) == target;
-    if (!again || accumulated_in_a_row_.fetch_add(1, std::memory_order_relaxed) % kOften != 0)
-        return;
-    fabric_.flush(target); // the release
-    for (unsigned turn = 0; turn < kTurns; ++turn) {
-        fabric_.get({target, fabric::WindowSlots::accumulate});
-        fabric_.backoff(turn);
-    }
-}
-
 Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                  const Place& place) {
     const std::size_t bytes = what.count * what.element.extent;

@@ -76,7 +76,8 @@ Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       choice_(plan.design().choice), made_lock_(make_lock(plan)),
       lock_(plain_lock_ ? &*plain_lock_ : made_lock_.get()),
       plain_(plain_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
-      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
+      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate),
+      accumulate_queue_(fabric_, fabric::WindowSlots::accumulate), acquisitions_(threads_),
       summary_(plan.summary()), courteous_(plan.hosts() > 1 && !threads_),
       only_lock_(plain_ ? kMayLock : kAskFurther) {
     plan.write_parts(segment_.base());

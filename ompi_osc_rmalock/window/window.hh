@@ -15,6 +15,7 @@
 #include "fabric/hybrid.hh"
 #include "locks/direct_passive.hh"
 #include "locks/registered.hh"
+#include "locks/ticket.hh"
 #include "rmalock_api.h"
 #include "window/counts.hh"
 #include "window/courtesy.hh"
@@ -106,6 +107,7 @@ class Window {
   private:
     static constexpr char kLock[] = "MPI_Win_lock";
     using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
+    using AccumulateQueue = locks::Ticket<locks::WindowFabric>;
 
     /// Locks the epoch state where several threads may call. Never held while waiting.
     class Guard {
@@ -125,20 +127,27 @@ class Window {
         std::mutex* mutex_;
     };
 
-    /// Holds the target's accumulate lock for a scope.
+    /// Holds the target's accumulate lock for a scope. Where CPUs do the atomics, its word must be
+    /// free for a message's handler now and then, which cannot wait (apply). Where adapters do,
+    /// everybody takes it for every accumulate, and a process that spins on an element would keep
+    /// out the one that it waits for: there it is served in the order of arrival.
     class AccumulateGuard {
       public:
         AccumulateGuard(Window& window, Rank target)
-            : lock_(window.accumulate_lock_), target_(target) {
-            window.let_others_accumulate(target);
-            hold_ = lock_.acquire_exclusive(target);
+            : window_(window), target_(target),
+              hold_(window.cpu_atomics() ? window.accumulate_lock_.acquire_exclusive(target)
+                                         : window.accumulate_queue_.acquire_exclusive(target)) {}
+        ~AccumulateGuard() {
+            if (window_.cpu_atomics())
+                window_.accumulate_lock_.release_exclusive(target_, hold_);
+            else
+                window_.accumulate_queue_.release_exclusive(target_, hold_);
         }
-        ~AccumulateGuard() { lock_.release_exclusive(target_, hold_); }
         AccumulateGuard(const AccumulateGuard&) = delete;
         AccumulateGuard& operator=(const AccumulateGuard&) = delete;
 
       private:
-        AccumulateLock& lock_;
+        Window& window_;
         Rank target_;
         locks::Hold hold_;
     };
@@ -236,7 +245,6 @@ class Window {
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 
-    void let_others_accumulate(Rank target);
     Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
                                    const void* compare, const void* desired, void* result,
                                    const Place& place);
@@ -291,10 +299,8 @@ class Window {
     locks::WindowLock* const lock_; ///< whichever it is
     /// It is plain_lock_, and all there is to a lock is to acquire it (plain.hh).
     const bool plain_;
-    AccumulateLock accumulate_lock_;
-    /// The target whose accumulate lock this process took last, and how often in a row.
-    std::atomic<Rank> last_accumulated_{-1};
-    std::atomic<unsigned> accumulated_in_a_row_{0};
+    AccumulateLock accumulate_lock_;   ///< see AccumulateGuard; its word …
+    AccumulateQueue accumulate_queue_; ///< … is this one's, too: a window uses one of them
     Acquisitions acquisitions_;
     const bool summary_;           ///< a line at the end is wanted
     std::unique_ptr<Watch> watch_; ///< null: no watchdog

@@ -17,6 +17,7 @@
 #include "locks/pfx.hh"
 #include "locks/rma_mcs.hh"
 #include "locks/rma_rw.hh"
+#include "locks/ticket.hh"
 
 namespace rmalock::test {
 namespace {
@@ -50,6 +51,14 @@ TEST_F(Cost, DirectPassiveShared) {
     const locks::Hold hold = lock.acquire_shared(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     lock.release_shared(kTarget, hold);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, TicketIsOneAtomicAndOnePosted) {
+    locks::Ticket<CountingFabric> ticket(fabric, WindowSlots::accumulate);
+    const locks::Hold hold = ticket.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    ticket.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), kOnePosted);
 }
 
