@@ -53,7 +53,7 @@ class Batch {
             data_.insert(data_.end(), operand_, operand_ + values);
             operand_ += values;
         }
-        header_.runs = static_cast<std::uint32_t>(runs_.size());
+        header_.runs = runs_.size();
         remote_.send(target_, header_, data_, result_, result_ != nullptr ? values : 0,
                      completion_);
         result_ = result_ != nullptr ? result_ + values : nullptr;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "ucx_glue/worker.hh"
 #include "window/network.hh"
@@ -94,9 +95,11 @@ bool Messages::serve(ucx::PeerId from, const MessageHeader& header,
     if (header.kind == MessageKind::flush) {
         answer.kind = MessageKind::flushed;
     } else {
-        Window* const window = network.window(header.seat);
+        Window* const window = network.window(header.seat, header.generation);
         if (window == nullptr)
-            throw std::runtime_error("an accumulate to a window that is not there");
+            throw std::runtime_error("an accumulate for window " + std::to_string(header.seat) +
+                                     ", generation " + std::to_string(header.generation) +
+                                     ", of this process: it was freed, or never was");
         if (!window->apply(header, data, result))
             return false;
         answer.kind = MessageKind::result;

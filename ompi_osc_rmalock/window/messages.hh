@@ -36,8 +36,8 @@ struct MessageHeader {
     std::uint8_t element_kind; ///< rmalock_kind_t
     std::uint8_t has_operand;
     std::uint32_t element_size;
-    std::uint32_t seat; ///< which window, in the receiver's count
-    std::uint32_t runs; ///< how many Runs the data begin with
+    std::uint32_t seat, generation; ///< which window, in the receiver's count
+    std::uint64_t runs;             ///< how many Runs the data begin with
     /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
     std::uint64_t ticket;
 };

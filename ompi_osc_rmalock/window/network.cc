@@ -96,7 +96,7 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
     return true;
 }
 
-Network::Seat::Seat(Network& network) : network_(&network), number_(0) {
+Network::Seat::Seat(Network& network) : network_(&network), number_(0), generation_(0) {
     const std::lock_guard lock(network.windows_mutex_);
     std::vector<bool>& taken = network.taken_;
     while (number_ < taken.size() && taken[number_])
@@ -104,12 +104,15 @@ Network::Seat::Seat(Network& network) : network_(&network), number_(0) {
     if (number_ == taken.size()) {
         taken.push_back(false);
         network.windows_.push_back(nullptr);
+        network.generations_.push_back(0);
     }
     taken[number_] = true;
+    generation_ = ++network.generations_[number_];
 }
 
 Network::Seat::Seat(Seat&& other) noexcept
-    : network_(std::exchange(other.network_, nullptr)), number_(other.number_) {}
+    : network_(std::exchange(other.network_, nullptr)), number_(other.number_),
+      generation_(other.generation_) {}
 
 Network::Seat::~Seat() {
     if (network_ == nullptr)
@@ -124,9 +127,10 @@ void Network::Seat::give_to(Window& window) {
     network_->windows_[number_] = &window;
 }
 
-Window* Network::window(std::uint32_t number) const {
+Window* Network::window(std::uint32_t number, std::uint32_t generation) const {
     const std::lock_guard lock(windows_mutex_);
-    return number < windows_.size() ? windows_[number] : nullptr;
+    const bool is_that = number < windows_.size() && generations_[number] == generation;
+    return is_that ? windows_[number] : nullptr;
 }
 
 } // namespace rmalock::window

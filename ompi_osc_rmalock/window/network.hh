@@ -55,8 +55,10 @@ class Network {
     static void park();
     const Doorbell& doorbell() const { return doorbell_; }
 
-    /// Who a message is for: a number that other processes put into their messages. Taken before
-    /// the window exists, since it takes part in the exchange that creates it.
+    /// The window a message is for: a number that other processes put into their messages. Taken
+    /// before the window exists, since it takes part in the exchange that creates it. Numbers are
+    /// given again; each time the generation is one more, so that a late message for a window that
+    /// was freed is not taken for one to the next. (It comes around after 2^32 windows.)
     class Seat {
       public:
         explicit Seat(Network& network);
@@ -64,14 +66,16 @@ class Network {
         Seat& operator=(Seat&&) = delete;
         ~Seat();
         std::uint32_t number() const { return number_; }
+        std::uint32_t generation() const { return generation_; }
         void give_to(Window& window);
 
       private:
         Network* network_;
-        std::uint32_t number_;
+        std::uint32_t number_, generation_;
     };
-    /// With the worker locked, from a handler. Null: no such window.
-    Window* window(std::uint32_t number) const;
+    /// With the worker locked, from a handler. Null: no such window; one that had the number may
+    /// have been freed.
+    Window* window(std::uint32_t number, std::uint32_t generation) const;
 
   private:
     Network(const rmalock_params_t& params, ucx::PeerId self);
@@ -88,6 +92,7 @@ class Network {
     mutable std::mutex windows_mutex_;
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;      ///< by number
+    std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
     Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;

@@ -29,10 +29,11 @@ struct Share {
     std::uint64_t number;   ///< of the window, at its rank 0
     SegmentFile::Name file; ///< of the process that is the lowest of its node
     // Across the network.
-    std::uint64_t peer;      ///< the process's name there
-    std::uint32_t seat;      ///< the window's number in this process
-    std::uint32_t key_bytes; ///< what a key takes
-    AtomicsBy atomics;       ///< on words of other nodes, as far as the process knows or was told
+    std::uint64_t peer;       ///< the process's name there
+    std::uint32_t seat;       ///< the window's number in this process ...
+    std::uint32_t generation; ///< ... and that of the number
+    std::uint32_t key_bytes;  ///< what a key takes
+    AtomicsBy atomics;        ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous, page_aligned, summary;
     locks::Site site;
 };
@@ -41,8 +42,8 @@ struct Share {
 /// of the node. The bytes of the two keys follow it.
 struct Reach {
     std::uint64_t peer;
-    std::uint64_t state, memory; ///< in the address space of the rank
-    std::uint32_t seat;
+    std::uint64_t state, memory;         ///< in the address space of the rank
+    std::uint32_t seat, generation;      ///< of the window there; see Network::Seat
     std::uint16_t state_key, memory_key; ///< bytes
 };
 

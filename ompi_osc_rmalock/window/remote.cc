@@ -120,6 +120,7 @@ rmalock_status_t Remote::exchange_keys(const rmalock_comm_t& comm, const Plan& p
                   .state = outcome.state,
                   .memory = outcome.memory,
                   .seat = plan.share(r).seat,
+                  .generation = plan.share(r).generation,
                   .state_key = outcome.state_key,
                   .memory_key = outcome.memory_key};
         std::memcpy(reach + 1, all.data() + static_cast<std::size_t>(r) * room,
@@ -361,6 +362,7 @@ void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> 
                   std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
     Reachable& there = reachable(target);
     header.seat = reach(target).seat;
+    header.generation = reach(target).generation;
     there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion);
 }
 

@@ -125,6 +125,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
         mine.key_bytes = static_cast<std::uint32_t>(network->worker().key_bytes());
         remote = std::make_unique<Remote>(*network);
         mine.seat = remote->my_seat().number();
+        mine.generation = remote->my_seat().generation();
         mine.atomics = network->atomics();
     }
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));

@@ -23,6 +23,7 @@
 
 #include "fabric/waiter.hh"
 #include "rmalock_api.h"
+#include "window/messages.hh"
 #include "window/network.hh"
 #include "window/regions.hh"
 
@@ -965,6 +966,81 @@ bool use_while_another_asks(Member& member) {
 
 TEST(Nodes, ThreadsUseAWindowWhileOneAsksWhatIsAttached) {
     on_nodes(2, 1, "cpu", use_while_another_asks, "off");
+}
+
+/// What an accumulate of one number of 8 bytes is as a message, to the first window of a process.
+struct Forged {
+    window::MessageHeader header{.kind = window::MessageKind::accumulate,
+                                 .op = RMALOCK_OP_SUM,
+                                 .element_kind = RMALOCK_KIND_UNSIGNED,
+                                 .has_operand = 1,
+                                 .element_size = 8,
+                                 .seat = 0,
+                                 .generation = 1,
+                                 .runs = 1,
+                                 .ticket = 0};
+    struct {
+        window::MessageRun run{0, 1};
+        std::uint64_t operand = 1;
+    } data;
+
+    void send_to(ucx::PeerId to) {
+        ucx::Worker& worker = window::Network::get()->worker();
+        worker.send(*worker.find(to), std::as_bytes(std::span(&header, 1)),
+                    std::as_bytes(std::span(&data, 1)));
+    }
+};
+
+/// The name of a rank's process in the network.
+ucx::PeerId peer_of(Member& member, int rank) {
+    std::array<ucx::PeerId, 8> all;
+    const ucx::PeerId mine = window::Network::get()->self();
+    allgather(&member, &mine, all.data(), sizeof mine);
+    return all[static_cast<std::size_t>(rank)];
+}
+
+/// Runs progress until `done()`. False: 20 seconds have passed.
+template <class Done>
+bool serve_until(Done done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && std::chrono::steady_clock::now() < end) {
+        rmalock_network_progress();
+        sched_yield();
+    }
+    return done();
+}
+
+/// A message for a window that was freed comes when the next one has its number.
+bool send_to_freed_window(Member& member) {
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK ||
+        rmalock_window_free(window) != RMALOCK_OK ||
+        rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    const ucx::PeerId one = peer_of(member, 1);
+    bool good = true;
+    if (member.rank == 0) {
+        Forged message;
+        message.header.generation = 2;
+        message.send_to(one);
+        message.header.generation = 1;
+        message.data.operand = 100;
+        message.send_to(one);
+        good = serve_until([&] { return member.team->reported != 0; });
+    } else {
+        const auto& value = *static_cast<std::uint64_t*>(base);
+        good = serve_until([&] { return !reports.empty() || value > 1; });
+        good &= value == 1 && reported("window 0, generation 1, of this process: it was freed");
+        member.team->reported = 1;
+    }
+    barrier(&member);
+    _exit(good ? 0 : 1); // the network has failed
+}
+
+TEST(Nodes, AMessageForAFreedWindowIsNotTakenForTheNextOnes) {
+    on_nodes(2, 1, "cpu", send_to_freed_window, "off");
 }
 
 TEST(Processes, SharedPartsFollowOneAnother) {
