@@ -77,6 +77,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/kernels.hh \
 	ompi_osc_rmalock/window/memory.cc \
 	ompi_osc_rmalock/window/memory.hh \
+	ompi_osc_rmalock/window/message_check.cc \
+	ompi_osc_rmalock/window/message_check.hh \
 	ompi_osc_rmalock/window/messages.cc \
 	ompi_osc_rmalock/window/messages.hh \
 	ompi_osc_rmalock/window/neighbours.cc \

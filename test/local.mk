@@ -24,6 +24,7 @@ unit_sources = \
 	test/unit/courtesy_test.cc \
 	test/unit/held_test.cc \
 	test/unit/memory_test.cc \
+	test/unit/message_check_test.cc \
 	test/unit/design_test.cc \
 	test/unit/params_test.cc \
 	test/unit/topology_test.cc \

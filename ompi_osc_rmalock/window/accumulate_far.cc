@@ -10,6 +10,7 @@
 
 #include "window/access.hh"
 #include "window/kernels.hh"
+#include "window/message_check.hh"
 #include "window/messages.hh"
 #include "window/remote.hh"
 #include "window/stream.hh"
@@ -149,6 +150,25 @@ bool Window::apply(const MessageHeader& header, std::span<const std::byte> data,
     if (locks)
         accumulate_lock_.release_exclusive(rank(), {});
     return true;
+}
+
+std::string Window::flaw_of(ucx::PeerId from, const MessageHeader& header,
+                            std::span<const std::byte> data) const {
+    const auto here = [this](const std::string& flaw) {
+        return flaw + " window '" + name() + "', rank " + std::to_string(rank());
+    };
+    if (!remote_->reaches(from, comm_.size))
+        return here("the sender has no part in");
+    const std::size_t size = part(rank()).size;
+    for (const MessageRun& run : runs_of(header, data)) {
+        const std::uint64_t bytes = run.count * header.element_size;
+        const bool within = regions_ != nullptr ? regions_->mine().has(run.offset, bytes)
+                                                : run.offset <= size && bytes <= size - run.offset;
+        if (!within)
+            return here(std::to_string(bytes) + " bytes at displacement " +
+                        std::to_string(run.offset) + " are outside the memory of");
+    }
+    return "";
 }
 
 void Window::apply_run(const MessageHeader& header, std::byte* place, std::size_t count,

@@ -1,11 +1,15 @@
 #include "window/messages.hh"
 
+#include <cinttypes>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "ucx_glue/worker.hh"
+#include "window/host.hh"
+#include "window/message_check.hh"
 #include "window/network.hh"
 #include "window/window.hh"
 
@@ -26,6 +30,51 @@ std::span<const std::byte> bytes_of(const MessageHeader& header) {
     return std::as_bytes(std::span(&header, 1));
 }
 
+// ---- debug parameter check_messages
+
+Tickets tickets;
+
+bool checks_messages() {
+    return Network::get()->checks_messages();
+}
+
+[[noreturn]] void end_the_job(ucx::PeerId from, const MessageHeader& header,
+                              std::span<const std::byte> data, const std::string& flaw) {
+    report(0, "check_messages: process %016" PRIx64 " sent this one: %s. Wrong: %s. The job ends",
+           from, describe(header, data).c_str(), flaw.c_str());
+    std::abort();
+}
+
+std::string flaw_of_request(ucx::PeerId from, const MessageHeader& header,
+                            std::span<const std::byte> data) {
+    const std::string flaw = flaw_of(header, data);
+    if (!flaw.empty() || header.kind == MessageKind::flush)
+        return flaw;
+    const Window* const window = Network::get()->window(header.seat, header.generation);
+    return window == nullptr ? "there is no such window: it was freed, or never was"
+                             : window->flaw_of(from, header, data);
+}
+
+bool is_answer(const MessageHeader& header) {
+    return header.kind == MessageKind::result || header.kind == MessageKind::flushed;
+}
+
+void check(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data) {
+    const std::string flaw = is_answer(header) ? tickets.take_back(header, from, data.size())
+                                               : flaw_of_request(from, header, data);
+    if (!flaw.empty())
+        end_the_job(from, header, data, flaw);
+}
+
+/// The ticket that an answer of `peer` is to bring.
+std::uint64_t ticket_for(std::unique_ptr<Awaited> awaited, const ucx::Peer& peer) {
+    const auto ticket = reinterpret_cast<std::uint64_t>(awaited.get());
+    if (checks_messages())
+        tickets.give(ticket, peer.id(), awaited->bytes);
+    (void)awaited.release();
+    return ticket;
+}
+
 } // namespace
 
 std::deque<Messages::Pending> Messages::pending_;
@@ -42,7 +91,7 @@ void Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
         results_.expect();
         if (completion != nullptr)
             completion->expect();
-        header.ticket = reinterpret_cast<std::uint64_t>(awaited.release());
+        header.ticket = ticket_for(std::move(awaited), peer);
     }
     worker.send(peer, bytes_of(header), data);
 }
@@ -55,8 +104,7 @@ bool Outbox::ask(ucx::Worker& worker, ucx::Peer& peer) {
         asked_.store(sent_);
         MessageHeader header{};
         header.kind = MessageKind::flush;
-        header.ticket = reinterpret_cast<std::uint64_t>(
-            std::make_unique<Awaited>(&acknowledged_, sent_).release());
+        header.ticket = ticket_for(std::make_unique<Awaited>(&acknowledged_, sent_), peer);
         worker.send(peer, bytes_of(header), {});
     }
     return true;
@@ -73,7 +121,9 @@ void Messages::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
     if (header_bytes.size() != sizeof header)
         throw std::runtime_error("a message of another version of rmalock");
     std::memcpy(&header, header_bytes.data(), sizeof header);
-    if (header.kind == MessageKind::result || header.kind == MessageKind::flushed)
+    if (checks_messages())
+        check(from, header, data);
+    if (is_answer(header))
         return answered(header, data);
     // What is behind a request that waits, waits as well: accumulates are ordered.
     if (!pending_.empty() || !serve(from, header, data))

@@ -17,7 +17,8 @@ std::unique_ptr<Network> Network::the_one;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
-      may_want_thread_(std::string_view(params.progress_thread) != "off"), doorbell_(self),
+      may_want_thread_(std::string_view(params.progress_thread) != "off"),
+      checks_messages_(params.check_messages), doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,

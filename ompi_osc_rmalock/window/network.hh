@@ -34,6 +34,8 @@ class Network {
     AtomicsBy atomics() const { return atomics_; }
     /// What a probe has found; the progress thread starts if it is needed and wanted.
     void settle(AtomicsBy by);
+    /// Debug parameter check_messages.
+    bool checks_messages() const { return checks_messages_; }
     bool has_thread() const { return thread_ != nullptr; }
 
     /// For a scope this process does nothing for others, though it may call MPI.
@@ -88,6 +90,7 @@ class Network {
     const ucx::PeerId self_;
     AtomicsBy atomics_ = AtomicsBy::unknown;
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
+    const bool checks_messages_;
     std::atomic<bool> silent_{false};
     mutable std::mutex windows_mutex_;
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet

@@ -98,6 +98,11 @@ bool AttachedRegions::detach(std::uint64_t begin) {
     return true;
 }
 
+bool AttachedRegions::has(std::uint64_t begin, std::uint64_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    return begin + bytes >= begin && covers(*table_, begin, begin + bytes);
+}
+
 template <class Change>
 void AttachedRegions::publish(Table next, Change change) {
     const std::uint64_t version = published_.version.load(std::memory_order_relaxed);
@@ -113,6 +118,7 @@ void AttachedRegions::publish(Table next, Change change) {
     }
     change();
     published_.version.store(version + 2, std::memory_order_seq_cst);
+    const std::lock_guard lock(mutex_);
     table_ = std::move(next);
 }
 

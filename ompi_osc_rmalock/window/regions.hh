@@ -47,6 +47,8 @@ class AttachedRegions {
     /// False: no region begins there. Of several that do, an empty one goes first.
     bool detach(std::uint64_t begin);
     const RegionTable& table() const { return *table_; }
+    /// Whether all these bytes are attached. Any thread may ask.
+    bool has(std::uint64_t begin, std::uint64_t bytes) const;
 
   private:
     /// Memory of exposures that other nodes read.
@@ -73,6 +75,7 @@ class AttachedRegions {
     /// Never changed in place: readers of the node copy it while it is replaced, notice by the
     /// version, and try again.
     Table table_ = std::make_unique<RegionTable>();
+    mutable std::mutex mutex_; ///< of table_ where it is replaced, and for has()
     std::map<std::uint64_t, ucx::Registration> registrations_; ///< by begin
     std::multiset<std::uint64_t> empty_; ///< regions of no bytes, which nobody can access, by begin
     /// The last is in use. The others stay: a reader of another node that is late makes this

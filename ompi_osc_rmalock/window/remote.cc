@@ -150,6 +150,13 @@ rmalock_status_t Remote::exchange_addresses(const rmalock_comm_t& comm, const Pl
     return RMALOCK_OK;
 }
 
+bool Remote::reaches(ucx::PeerId process, Rank ranks) const {
+    Rank r = 0;
+    while (r < ranks && reach(r).peer != process)
+        ++r;
+    return r < ranks;
+}
+
 Remote::Reachable& Remote::reachable(Rank target) {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (threads_)

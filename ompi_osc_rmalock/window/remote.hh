@@ -87,6 +87,9 @@ class Remote final : public fabric::RemoteWords {
     fabric::Value verbs() const { return verbs_.value(); }
     fabric::Value round_trips() const { return round_trips_.value(); }
 
+    /// Whether the process is one of the first `ranks` ranks.
+    bool reaches(ucx::PeerId process, Rank ranks) const;
+
     ucx::Worker& worker() { return network_.worker(); }
     Network::Seat& my_seat() { return seat_; }
 

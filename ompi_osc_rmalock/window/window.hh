@@ -103,6 +103,10 @@ class Window {
     /// taken, and nothing has happened. Called by Messages.
     bool apply(const MessageHeader& header, std::span<const std::byte> data,
                std::vector<std::byte>& result);
+    /// What is wrong with such a request, whose runs and data belong together, for this window.
+    /// Empty: nothing. In a handler.
+    std::string flaw_of(ucx::PeerId from, const MessageHeader& header,
+                        std::span<const std::byte> data) const;
 
   private:
     static constexpr char kLock[] = "MPI_Win_lock";

@@ -45,6 +45,7 @@ struct Member {
     int ranks_per_node = 64; ///< the others are reached through the network
     const char* domain = "cpu";
     const char* progress_thread = "on";
+    bool check_messages = false;
 };
 
 std::vector<std::string> reports;
@@ -117,6 +118,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.sleep = "auto";
     spec.params.domain = member.domain;
     spec.params.progress_thread = member.progress_thread;
+    spec.params.check_messages = member.check_messages;
     spec.params.most_outstanding = 64;
     spec.params.shm_dir = "/dev/shm";
     spec.params.enable = true;
@@ -550,13 +552,14 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
 /// TCP.
 template <class Body>
 void on_nodes(int ranks, int per_node, const char* domain, Body body,
-              const char* progress_thread = "on") {
+              const char* progress_thread = "on", bool check_messages = false) {
     in_processes(ranks, [&](Member& member) {
         setenv("UCX_TLS", "tcp,self", 1);
         setenv("UCX_NET_DEVICES", "lo", 1);
         member.ranks_per_node = per_node;
         member.domain = domain;
         member.progress_thread = progress_thread;
+        member.check_messages = check_messages;
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
         char why[256];
         if (!rmalock_network_open(&spec.params, why, sizeof why))
@@ -1041,6 +1044,76 @@ bool send_to_freed_window(Member& member) {
 
 TEST(Nodes, AMessageForAFreedWindowIsNotTakenForTheNextOnes) {
     on_nodes(2, 1, "cpu", send_to_freed_window, "off");
+}
+
+// What a process that checks messages is to say before it ends the job.
+const char* last_words;
+const std::uint64_t* value_then; ///< what a good message before has made 1
+
+void end_of_job(int) {
+    const bool good = reports.size() == 1 && reports[0].starts_with("check_messages: process ") &&
+                      reported(last_words) && *value_then == 1;
+    if (!good)
+        std::fprintf(stderr, "%zu reports, last: %s\n", reports.size(), reports.back().c_str());
+    _exit(good ? 0 : 1);
+}
+
+/// Rank 1 checks messages, and aborts when the second of two comes, of which `spoil` has made one
+/// that is wrong.
+template <class Spoil>
+void expect_end(const char* words, Spoil spoil) {
+    SCOPED_TRACE(words);
+    const auto body = [&](Member& member) {
+        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+            return false;
+        const ucx::PeerId one = peer_of(member, 1);
+        if (member.rank == 1) {
+            the_team = member.team;
+            last_words = words;
+            value_then = static_cast<std::uint64_t*>(base);
+            std::signal(SIGABRT, end_of_job);
+            serve_until([] { return false; });
+            _exit(1);
+        }
+        Forged message;
+        message.send_to(one);
+        spoil(message);
+        message.send_to(one);
+        _exit(serve_until([&] { return member.team->reported != 0; }) ? 0 : 1);
+    };
+    on_nodes(2, 1, "cpu", body, "off", true);
+}
+
+TEST(Nodes, ADebugParameterChecksMessages) {
+    expect_end(
+        "accumulate (sum of unsigned) of elements of 8 bytes, the first at displacement 0 in "
+        "window 7 of generation 1, ticket 0. Wrong: there is no such window",
+        [](Forged& m) { m.header.seat = 7; });
+    expect_end("in window 0 of generation 3, ticket 0. Wrong: there is no such window",
+               [](Forged& m) { m.header.generation = 3; });
+    expect_end("Wrong: 8 bytes at displacement 60 are outside the memory of window 'test', rank 1",
+               [](Forged& m) { m.data.run.offset = 60; });
+    expect_end("outside the memory", [](Forged& m) { m.data.run.offset = -std::uint64_t{8}; });
+    expect_end("accumulate (29 of unsigned)", [](Forged& m) { m.header.op = 29; });
+    expect_end("compare_swap of elements of 8 bytes, the first at displacement 0 in window 0 of "
+               "generation 1, ticket 0. Wrong: the ticket for the answer is missing",
+               [](Forged& m) { m.header.kind = window::MessageKind::compare_swap; });
+    expect_end("result in window 0 of generation 1, ticket 0x1234. Wrong: no request of this "
+               "process waits with the ticket",
+               [](Forged& m) {
+                   m.header.kind = window::MessageKind::result;
+                   m.header.ticket = 0x1234;
+               });
+}
+
+/// Messages of the program's own pass, in windows of all kinds.
+TEST(Nodes, CheckedMessagesAreApplied) {
+    for (const rmalock_flavor_t flavor : {RMALOCK_FLAVOR_ALLOCATE, RMALOCK_FLAVOR_CREATE})
+        on_nodes(
+            2, 1, "cpu", [&](Member& m) { return sum_up(m, flavor, 4); }, "on", true);
 }
 
 TEST(Processes, SharedPartsFollowOneAnother) {

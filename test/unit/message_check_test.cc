@@ -1,0 +1,143 @@
+// What is found wrong with messages that no call of rmalock's sends.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "window/message_check.hh"
+
+namespace {
+
+using namespace rmalock;
+using window::MessageHeader;
+using window::MessageKind;
+using window::MessageRun;
+
+/// A request for doubles at two places, three elements in all; good as it is.
+struct Request {
+    MessageHeader header{.kind = MessageKind::accumulate,
+                         .op = RMALOCK_OP_SUM,
+                         .element_kind = RMALOCK_KIND_REAL,
+                         .has_operand = 1,
+                         .element_size = 8,
+                         .seat = 3,
+                         .generation = 2,
+                         .runs = 2,
+                         .ticket = 0};
+    std::vector<MessageRun> runs{{16, 2}, {64, 1}};
+    std::size_t operands = 3; ///< elements
+
+    std::vector<std::byte> data() const {
+        const std::size_t bytes = runs.size() * sizeof(MessageRun);
+        std::vector<std::byte> all(bytes + operands * header.element_size);
+        std::memcpy(all.data(), runs.data(), bytes);
+        return all;
+    }
+    std::string flaw() const { return window::flaw_of(header, data()); }
+};
+
+/// A message without data.
+MessageHeader bare(MessageKind kind, std::uint64_t ticket) {
+    MessageHeader header{};
+    header.kind = kind;
+    header.ticket = ticket;
+    return header;
+}
+
+/// One element, to be compared with another and replaced by a third.
+Request swap() {
+    Request request;
+    request.header.kind = MessageKind::compare_swap;
+    request.header.element_size = 4;
+    request.header.runs = 1;
+    request.header.ticket = 0x100;
+    request.runs = {{4, 1}};
+    request.operands = 2;
+    return request;
+}
+
+TEST(MessageCheck, WhatCallsSendIsGood) {
+    Request request;
+    EXPECT_EQ(request.flaw(), "");
+    request.header.ticket = 0x100; // fetches as well
+    EXPECT_EQ(request.flaw(), "");
+    request.header.op = RMALOCK_OP_NO_OP;
+    request.header.has_operand = 0;
+    request.operands = 0;
+    EXPECT_EQ(request.flaw(), "");
+    EXPECT_EQ(swap().flaw(), "");
+    EXPECT_EQ(window::flaw_of(bare(MessageKind::flush, 0x100), {}), "");
+}
+
+TEST(MessageCheck, OperationsThatAreNotThere) {
+    Request request;
+    request.header.op = RMALOCK_OP_BAND; // not of doubles
+    EXPECT_EQ(request.flaw(), "the operation is not defined for the type");
+    request = {};
+    request.header.element_kind = 77;
+    EXPECT_EQ(request.flaw(), "the operation is not defined for the type");
+    request = {};
+    request.header.has_operand = 0;
+    EXPECT_EQ(request.flaw(), "the operand is missing");
+    request = swap();
+    request.header.element_size = 0;
+    EXPECT_EQ(request.flaw(), "no element of this size can be swapped");
+    request = {};
+    request.header.kind = static_cast<MessageKind>(9);
+    EXPECT_EQ(request.flaw(), "no kind of message");
+}
+
+TEST(MessageCheck, TicketsThatAreMissing) {
+    static constexpr char kMissing[] = "the ticket for the answer is missing";
+    Request request = swap();
+    request.header.ticket = 0;
+    EXPECT_EQ(request.flaw(), kMissing);
+    request = {};
+    request.header.op = RMALOCK_OP_NO_OP;
+    EXPECT_EQ(request.flaw(), kMissing);
+    EXPECT_EQ(window::flaw_of(bare(MessageKind::flush, 0), {}), kMissing);
+}
+
+TEST(MessageCheck, LengthsThatDoNotAgree) {
+    Request request;
+    request.operands = 2;
+    EXPECT_EQ(request.flaw(), "16 bytes of operands where 24 belong to the runs");
+    request = {};
+    request.header.runs = 200;
+    EXPECT_EQ(request.flaw(), "not as many runs as the header says");
+    request.header.runs = 0;
+    EXPECT_EQ(request.flaw(), "not as many runs as the header says");
+    request = {};
+    request.runs[1].count = std::uint64_t{1} << 61; // of 8 bytes: 0 bytes, modulo 2^64
+    EXPECT_EQ(request.flaw(), "a run of 2305843009213693952 elements");
+    request = swap();
+    request.runs[0].count = 2;
+    request.operands = 4;
+    EXPECT_EQ(request.flaw(), "more than one element to be swapped");
+}
+
+TEST(MessageCheck, AMessageIsDescribed) {
+    const Request request;
+    EXPECT_EQ(window::describe(request.header, request.data()),
+              "accumulate (sum of real) of elements of 8 bytes, the first at displacement 16 in "
+              "window 3 of generation 2, ticket 0");
+}
+
+TEST(MessageCheck, ATicketIsTakenOnceByItsPeer) {
+    window::Tickets tickets;
+    const MessageHeader result = bare(MessageKind::result, 0x100);
+    tickets.give(0x100, 1, 24);
+    EXPECT_EQ(tickets.take_back(result, 2, 24),
+              "the request with the ticket went to another process");
+    EXPECT_EQ(tickets.take_back(result, 1, 16), "16 bytes where the request wants 24");
+    EXPECT_EQ(tickets.take_back(result, 1, 24), "");
+    EXPECT_EQ(tickets.take_back(result, 1, 24), "no request of this process waits with the ticket");
+    tickets.give(0x200, 1, 0);
+    EXPECT_EQ(tickets.take_back(bare(MessageKind::result, 0x200), 1, 0),
+              "the request with the ticket wants another kind of answer");
+    EXPECT_EQ(tickets.take_back(bare(MessageKind::flushed, 0x200), 1, 0), "");
+}
+
+} // namespace
