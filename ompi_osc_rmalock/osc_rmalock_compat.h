@@ -172,6 +172,25 @@ static inline void osc_rmalock_fence(int (*progress)(void)) {
 }
 #endif
 
+/* Has the launcher's PMIx server of this node remove a file when this process (4.1) or the job
+ * (5.0) is gone. Without a server (singletons), or with one that does not offer it, nothing
+ * happens. */
+static inline void osc_rmalock_remove_at_end(const char* path) {
+#if OMPI_MAJOR_VERSION >= 5
+    pmix_info_t directive, *results = NULL;
+    size_t count = 0;
+    PMIX_INFO_CONSTRUCT(&directive);
+    PMIX_INFO_LOAD(&directive, PMIX_REGISTER_CLEANUP, path, PMIX_STRING);
+    (void)PMIx_Job_control(NULL, 0, &directive, 1, &results, &count);
+    PMIX_INFO_FREE(results, count);
+    PMIX_INFO_DESTRUCT(&directive);
+#else
+    if (NULL != opal_pmix.register_cleanup) {
+        (void)opal_pmix.register_cleanup((char*)path, false, false, false);
+    }
+#endif
+}
+
 /* Whether Open MPI looks after GPUs, and whether the CPU cannot touch what is at `address`, because
  * it is memory of one. What is managed, and moves between the two, it can. */
 #if OMPI_MAJOR_VERSION >= 5

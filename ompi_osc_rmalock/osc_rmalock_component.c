@@ -78,7 +78,8 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     const rmalock_host_t host = {.progress = run_progress,
                                  .report = report,
                                  .verbosity = component->params.verbose,
-                                 .threads = enable_mpi_threads};
+                                 .threads = enable_mpi_threads,
+                                 .remove_at_end = osc_rmalock_remove_at_end};
     char why[256];
     (void)enable_progress_threads;
     const char* differs = osc_rmalock_layout_differs();

@@ -83,6 +83,9 @@ typedef struct rmalock_host {
     void (*report)(int level, const char* message); /* 0: an error; 1..3: verbose levels */
     int verbosity; /* messages of a higher level are not formatted */
     bool threads;  /* MPI_THREAD_MULTIPLE */
+    /* Has a file removed, if it is there, when the process is gone, however it ends; as far as the
+     * launcher can. May be NULL. */
+    void (*remove_at_end)(const char* path);
 } rmalock_host_t;
 
 /* Called once, before any window exists. The struct is copied. */
@@ -132,10 +135,10 @@ typedef struct rmalock_spec {
     int disp_unit;
     bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
-    bool oversubscribed; /* more ranks than cores on this node */
+    bool oversubscribed;  /* more ranks than cores on this node */
     bool progress_yields; /* the host's progress gives the core away when it finds nothing to do */
-    uint64_t process;    /* the calling process; its job, and in the lower 32 bits its
-                          * rank in MPI_COMM_WORLD */
+    uint64_t process;     /* the calling process; its job, and in the lower 32 bits its
+                           * rank in MPI_COMM_WORLD */
     rmalock_comm_t comm;
     rmalock_params_t params;
 } rmalock_spec_t;

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "window/host.hh"
+
 namespace rmalock::window {
 namespace {
 
@@ -89,6 +91,8 @@ void SegmentFile::make_with_name(const std::string& folder) {
         return;
     }
     const std::string path = path_of(folder, name_);
+    if (host().remove_at_end != nullptr)
+        host().remove_at_end(path.c_str());
     const int file = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) {
         name_.error = errno;

@@ -16,8 +16,8 @@ struct Range {
 
 /// The file behind a segment, mode 0600. If the file system can, it has no name: the others open it
 /// by way of /proc, and it is gone with the last process that has it, even if all are killed. Else
-/// it has a random name, which is gone once every process of the node has opened it; a process that
-/// is killed before leaves it behind.
+/// it has a random name, which is gone once every process of the node has opened it; if the process
+/// is killed before, the launcher removes it, as far as it can (rmalock_host_t::remove_at_end).
 class SegmentFile {
   public:
     /// How the others find it. Trivially copyable, so that it can be sent.

@@ -136,7 +136,7 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 }
 
 void start_host() {
-    const rmalock_host_t host{[] { rmalock_network_progress(); }, keep_report, 0, false};
+    const rmalock_host_t host{[] { rmalock_network_progress(); }, keep_report, 0, false, nullptr};
     rmalock_init(&host);
     reports.clear();
 }
@@ -263,7 +263,7 @@ TEST(Processes, ADebugParameterChecksNocheck) {
 TEST(Processes, ThreadsLoseNoCount) {
     in_processes(2, [](Member& member) {
         constexpr int kTimes = 20000;
-        const rmalock_host_t host{nullptr, keep_report, 0, true};
+        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.params.lock = "direct_passive";
@@ -352,7 +352,7 @@ void wait_for_another_thread() {
 
 TEST(Processes, ThreadsUseAWindowWhileOneTests) {
     in_processes(1, [](Member& member) {
-        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true};
+        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true, nullptr};
         rmalock_init(&host);
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         rmalock_window_t* window = nullptr;
@@ -927,7 +927,7 @@ bool use_while_another_asks(Member& member) {
                                   waits = true;
                                   rmalock_network_progress();
                               },
-                              keep_report, 0, true};
+                              keep_report, 0, true, nullptr};
     rmalock_init(&host);
     const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
     rmalock_window_t* window = nullptr;

@@ -1,0 +1,67 @@
+// A job of two ranks that is killed while it creates a window whose segment has a name, in the
+// folder of the argument: rank 1 kills rank 0 when it sees the name. check_parameters looks at what
+// is left. Exit status 0: the window was made before.
+#include <dirent.h>
+#include <linux/capability.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char* folder;
+static int victim; // the process that makes the file
+
+// From here on processes may not look into each other's /proc, so that segments need names.
+static void hide(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct capabilities[2];
+    if (syscall(SYS_capget, &header, capabilities) == 0) {
+        capabilities[0].effective &= ~(1U << CAP_SYS_PTRACE);
+        (void)syscall(SYS_capset, &header, capabilities);
+    }
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int has_segment(void) {
+    int found = 0;
+    DIR* const open = opendir(folder);
+    for (struct dirent* entry; open != NULL && (entry = readdir(open)) != NULL;)
+        found |= strncmp(entry->d_name, "rmalock.", 8) == 0;
+    if (open != NULL)
+        closedir(open);
+    return found;
+}
+
+static void* kill_when_named(void* unused) {
+    while (!has_segment())
+        usleep(100);
+    kill(victim, SIGKILL);
+    puts("killed when the segment had a name");
+    fflush(stdout);
+    return unused;
+}
+
+int main(int argc, char** argv) {
+    int rank, provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc != 2)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    folder = argv[1];
+    hide();
+    victim = (int)getpid();
+    MPI_Bcast(&victim, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    pthread_t watcher;
+    if (rank == 1)
+        pthread_create(&watcher, NULL, kill_when_named, NULL);
+    // Large: the name is there for as long as the pages are made.
+    void* base;
+    MPI_Win win;
+    MPI_Win_allocate((MPI_Aint)256 << 20, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    puts("the window was made before");
+    MPI_Abort(MPI_COMM_WORLD, 0);
+}
