@@ -66,9 +66,15 @@ struct ProgressThread::State {
     }
 
     ~State() {
+        end();
+        close(stop);
+    }
+
+    void end() {
+        if (!thread.joinable())
+            return;
         eventfd_write(stop, 1);
         thread.join();
-        close(stop);
     }
 
     void serve() {
@@ -136,6 +142,9 @@ struct ProgressThread::State {
 
 ProgressThread::ProgressThread(Worker& worker) : state_(std::make_unique<State>(worker)) {}
 ProgressThread::~ProgressThread() = default;
+void ProgressThread::stop() {
+    state_->end();
+}
 std::uint64_t ProgressThread::rounds() const {
     return state_->rounds.load(std::memory_order_relaxed);
 }

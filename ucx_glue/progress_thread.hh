@@ -24,6 +24,9 @@ class ProgressThread {
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;
 
+    /// Ends and joins it; the worker is served by others' calls from then on. May be repeated.
+    void stop();
+
     /// Times it has woken up and found work; for tests.
     std::uint64_t rounds() const;
 

@@ -2,8 +2,10 @@
 
 #include <poll.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -13,10 +15,11 @@
 
 namespace rmalock::window {
 
-std::unique_ptr<Network> Network::the_one;
+Network* Network::the_one = nullptr;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
-    : self_(self), wants_thread_(std::string_view(params.progress_thread) == "on"),
+    : process_(getpid()), self_(self),
+      wants_thread_(std::string_view(params.progress_thread) == "on"),
       may_want_thread_(std::string_view(params.progress_thread) != "off"),
       checks_messages_(params.check_messages), doorbell_(self),
       worker_({.self = self,
@@ -84,17 +87,28 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
         return false;
     }
     try {
-        the_one.reset(new Network(params, self));
+        the_one = new Network(params, self);
     } catch (const ucx::Error& error) {
         std::snprintf(why, why_size, "%s", error.what());
         return false;
     }
+    std::atexit(stop_thread); // run when the library is unloaded, too
     report(2,
            "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
            the_one->worker_.address().size(), the_one->worker_.key_bytes(),
            the_one->worker_.most_message_bytes(),
            the_one->has_thread() ? "a progress thread" : "no progress thread yet");
     return true;
+}
+
+void Network::close() {
+    delete std::exchange(the_one, nullptr);
+}
+
+/// The thread must not be in UCX when that cleans up behind exit().
+void Network::stop_thread() {
+    if (the_one != nullptr && the_one->process_ == getpid() && the_one->has_thread())
+        the_one->thread_->stop();
 }
 
 Network::Seat::Seat(Network& network) : network_(&network), number_(0), generation_(0) {

@@ -2,6 +2,8 @@
 // others while this process computes, and the windows that messages are for.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -22,11 +24,11 @@ class Window;
 class Network {
   public:
     /// The process's; null until it is open.
-    static Network* get() { return the_one.get(); }
+    static Network* get() { return the_one; }
     /// Opens it, unless it is open. False: `why` says what UCX refused.
     static bool open(const rmalock_params_t& params, char* why, std::size_t why_size);
-    /// Nobody may still send to this process.
-    static void close() { the_one.reset(); }
+    /// No process may still send to this one.
+    static void close();
 
     ucx::Worker& worker() { return worker_; }
     ucx::PeerId self() const { return self_; }
@@ -84,9 +86,15 @@ class Network {
     /// `any`: something arrived, and may have changed a word that a process of this node waits for.
     static bool after_progress(bool any);
     void wake_neighbours();
+    /// What exit() runs.
+    static void stop_thread();
 
-    static std::unique_ptr<Network> the_one;
+    /// Owned, but not by a static object, whose destructor exit() would run. Without MPI_Finalize
+    /// UCX aborts there, since windows are still registered. In a forked process it would end what
+    /// the two share: sockets, event descriptors.
+    static Network* the_one;
 
+    const pid_t process_; ///< the one that has opened it
     const ucx::PeerId self_;
     AtomicsBy atomics_ = AtomicsBy::unknown;
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto

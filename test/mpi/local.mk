@@ -4,7 +4,8 @@
 # rest of the build knows nothing of MPI.
 
 mpi_test_names = locks put_get datatypes accumulate atomics requests active flavors comms \
-	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory
+	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
+	network
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
@@ -33,8 +34,8 @@ CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
 TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover \
-	test/mpi/check_observe
+	test/mpi/check_observe test/mpi/check_network
 endif
 EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
-	test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
+	test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk

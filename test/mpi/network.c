@@ -1,0 +1,82 @@
+// What a program may do beside its windows over several hosts, and what may happen to the hosts.
+// check_network starts this, says by the argument what, and looks at how the job ends.
+//
+//   fork_exit   1 forks a process that calls exit(); then 0 puts what 1 polls for in its memory
+//   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_STATUS = 7, CHILD_STATUS = 5 };
+
+static int rank, size;
+
+static void fail(const char* what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static MPI_Win window(MPI_Comm comm, volatile int** base) {
+    MPI_Win win;
+    MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, base, &win);
+    **base = 0;
+    return win;
+}
+
+static void put(MPI_Win win, int target, int value) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Put(&value, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+    MPI_Win_unlock(target, win);
+}
+
+/// All ranks have reached all others.
+static void use(MPI_Win win) {
+    for (int target = 0; target < size; ++target)
+        put(win, target, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void fork_exit(void) {
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    use(win);
+    if (rank == 1) {
+        const pid_t child = fork();
+        int status = 0;
+        if (child == 0)
+            exit(CHILD_STATUS);
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+            WEXITSTATUS(status) != CHILD_STATUS)
+            fail("the forked process did not exit as it should");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        put(win, 1, 1);
+    while (rank == 1 && *word == 0)
+        usleep(1000);
+    MPI_Win_free(&win);
+}
+
+static void plain_exit(void) {
+    volatile int* word;
+    use(window(MPI_COMM_WORLD, &word));
+    exit(EXIT_STATUS);
+}
+
+int main(int argc, char** argv) {
+    static const struct {
+        const char* name;
+        void (*run)(void);
+    } kinds[] = {{"fork_exit", fork_exit}, {"exit", plain_exit}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
+        if (argc > 1 && strcmp(argv[1], kinds[i].name) == 0)
+            kinds[i].run();
+    MPI_Finalize();
+    return 0;
+}
