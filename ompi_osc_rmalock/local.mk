@@ -70,6 +70,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/epoch.cc \
 	ompi_osc_rmalock/window/epoch.hh \
 	ompi_osc_rmalock/window/exposure.hh \
+	ompi_osc_rmalock/window/groups.hh \
 	ompi_osc_rmalock/window/held.hh \
 	ompi_osc_rmalock/window/host.cc \
 	ompi_osc_rmalock/window/host.hh \

@@ -134,41 +134,82 @@ static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;
 }
 
-/* Meets the other processes of the job, and runs progress() meanwhile; where nothing can do that,
- * goes on alone. */
+/* Meetings that this process has come to, and others of them not yet. */
+typedef struct {
+    int open;
+} osc_rmalock_meetings_t;
+
+static inline bool osc_rmalock_have_met(const osc_rmalock_meetings_t* meetings) {
+    return 0 == __atomic_load_n(&meetings->open, __ATOMIC_ACQUIRE);
+}
+static inline void osc_rmalock_meeting_begun(osc_rmalock_meetings_t* meetings) {
+    __atomic_fetch_add(&meetings->open, 1, __ATOMIC_RELAXED);
+}
+static inline void osc_rmalock_meeting_over(osc_rmalock_meetings_t* meetings) {
+    __atomic_fetch_sub(&meetings->open, 1, __ATOMIC_RELEASE);
+}
+
+/* Comes to a meeting of these processes of the job (osc_rmalock_process; sorted), this one among
+ * them; where there is no PMIx for it, to none. All members name the same ones. It is over when all
+ * have come: see osc_rmalock_have_met.
+ * osc_rmalock_meeting_progress: one round of what a process does that waits for that. */
 #if OMPI_MAJOR_VERSION >= 5
-static inline void osc_rmalock_fence_done(pmix_status_t status, void* done) {
+static inline void osc_rmalock_all_are_there(pmix_status_t status, void* meetings) {
     (void)status;
-    *(volatile int*)done = 1;
+    osc_rmalock_meeting_over((osc_rmalock_meetings_t*)meetings);
+}
+static inline void osc_rmalock_meet(osc_rmalock_meetings_t* meetings, const uint64_t* processes,
+                                    size_t count) {
+    pmix_proc_t* members = (pmix_proc_t*)malloc(count * sizeof *members);
+    if (NULL == members) {
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        members[i] = opal_process_info.myprocid;
+        members[i].rank = (pmix_rank_t)(uint32_t)processes[i];
+    }
+    osc_rmalock_meeting_begun(meetings);
+    const pmix_status_t begun =
+        PMIx_Fence_nb(members, count, NULL, 0, osc_rmalock_all_are_there, meetings);
+    if (PMIX_SUCCESS != begun) {
+        osc_rmalock_meeting_over(meetings);
+    }
+    free(members); /* PMIx has packed them */
 }
 /* PMIx has a thread of its own. Not opal_progress: at this time, late in MPI_Finalize, some of what
  * it calls has been closed (5.0.7 crashes). */
-static inline void osc_rmalock_fence(int (*progress)(void)) {
-    volatile int done = 0;
-    if (PMIX_SUCCESS != PMIx_Fence_nb(NULL, 0, NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
-        return;
-    }
-    while (!done) {
-        (void)progress();
-        sched_yield();
-    }
+static inline void osc_rmalock_meeting_progress(int (*progress)(void)) {
+    (void)progress();
+    sched_yield();
 }
 #else
-static inline void osc_rmalock_fence_done(int status, void* done) {
+static inline void osc_rmalock_all_are_there(int status, void* meetings) {
     (void)status;
-    *(volatile int*)done = 1;
+    osc_rmalock_meeting_over((osc_rmalock_meetings_t*)meetings);
 }
-/* Open MPI's progress runs its PMIx, and what the component has registered with it. */
-static inline void osc_rmalock_fence(int (*progress)(void)) {
-    volatile int done = 0;
-    (void)progress;
-    if (NULL == opal_pmix.fence_nb ||
-        OPAL_SUCCESS != opal_pmix.fence_nb(NULL, 0, osc_rmalock_fence_done, (void*)&done)) {
+static inline void osc_rmalock_meet(osc_rmalock_meetings_t* meetings, const uint64_t* processes,
+                                    size_t count) {
+    opal_list_t members;
+    if (NULL == opal_pmix.fence_nb) {
         return;
     }
-    while (!done) {
-        opal_progress();
+    OBJ_CONSTRUCT(&members, opal_list_t);
+    for (size_t i = 0; i < count; ++i) {
+        opal_namelist_t* member = OBJ_NEW(opal_namelist_t);
+        member->name.jobid = (opal_jobid_t)(processes[i] >> 32);
+        member->name.vpid = (opal_vpid_t)processes[i];
+        opal_list_append(&members, &member->super);
     }
+    osc_rmalock_meeting_begun(meetings);
+    if (OPAL_SUCCESS != opal_pmix.fence_nb(&members, 0, osc_rmalock_all_are_there, meetings)) {
+        osc_rmalock_meeting_over(meetings);
+    }
+    OPAL_LIST_DESTRUCT(&members);
+}
+/* Open MPI's progress runs its PMIx, and what the component has registered with it. */
+static inline void osc_rmalock_meeting_progress(int (*progress)(void)) {
+    (void)progress;
+    opal_progress();
 }
 #endif
 

@@ -4,6 +4,7 @@
 #include "osc_rmalock.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "ompi/runtime/mpiruntime.h"
 
@@ -99,21 +100,30 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     return OMPI_SUCCESS;
 }
 
-/* Alike on all processes of the job. */
-static bool job_may_use_network(void) {
-    const rmalock_params_t* params = &mca_osc_rmalock_component.params;
-    return ompi_proc_world_size() > osc_rmalock_local_ranks() || 0 != params->ranks_per_node ||
-           0 == strcmp(params->domain, "nic");
+/* All come here at about the same time, out of MPI_Finalize's own barrier; one that was killed
+ * never does. */
+enum { MOST_MEETING_SECONDS = 10 };
+
+static void begin_to_meet(const uint64_t* processes, size_t count, void* meetings) {
+    osc_rmalock_meet((osc_rmalock_meetings_t*)meetings, processes, count);
+}
+
+/* Until the processes that windows have linked to this one come here as well, for a bounded time.
+ * Not all of the job: this component may be on some of its hosts only. */
+static void meet_linked_processes(void) {
+    static osc_rmalock_meetings_t meetings; /* may be counted down after the time is over */
+    const time_t end = time(NULL) + MOST_MEETING_SECONDS;
+    rmalock_network_each_group(begin_to_meet, &meetings);
+    while (!osc_rmalock_have_met(&meetings) && time(NULL) <= end) {
+        osc_rmalock_meeting_progress(rmalock_network_progress);
+    }
 }
 
 static int component_finalize(void) {
-    const bool open = rmalock_network_is_open();
     osc_rmalock_failures_close();
-    rmalock_network_disconnect();
-    if (job_may_use_network()) { /* all of the job, or none: some may not have opened it */
-        osc_rmalock_fence(rmalock_network_progress);
-    }
-    if (open) {
+    if (rmalock_network_is_open()) {
+        rmalock_network_disconnect();
+        meet_linked_processes();
         opal_progress_unregister(osc_rmalock_progress);
         rmalock_network_close();
     }

@@ -111,9 +111,14 @@ bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_
 bool rmalock_network_is_open(void);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
-/* At the end: closes the connections; between the two all processes meet, and go on making
- * progress, so that none of them misses another's answer. */
+/* At the end: closes the connections. Before rmalock_network_close the processes of each group
+ * meet, and go on making progress, so that none of them misses another's answer. */
 void rmalock_network_disconnect(void);
+/* Calls visit for each group of processes of the job that windows have linked; none is within
+ * another one, and all members of a group have it. Processes by rmalock_spec_t.process. */
+void rmalock_network_each_group(void (*visit)(const uint64_t* processes, size_t count,
+                                              void* argument),
+                                void* argument);
 void rmalock_network_close(void);
 
 /* ---- windows ----------------------------------------------------------------------------------

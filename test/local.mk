@@ -22,6 +22,7 @@ unit_sources = \
 	test/unit/counts_test.cc \
 	test/unit/epoch_test.cc \
 	test/unit/courtesy_test.cc \
+	test/unit/groups_test.cc \
 	test/unit/held_test.cc \
 	test/unit/memory_test.cc \
 	test/unit/message_check_test.cc \

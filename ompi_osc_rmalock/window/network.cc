@@ -101,6 +101,11 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
     return true;
 }
 
+void Network::link(Groups::Group processes) {
+    const std::lock_guard lock(windows_mutex_);
+    linked_.add(std::move(processes));
+}
+
 void Network::close() {
     delete std::exchange(the_one, nullptr);
 }
@@ -173,6 +178,16 @@ extern "C" int rmalock_network_progress(void) {
 extern "C" void rmalock_network_disconnect(void) {
     if (rmalock::window::Network::get() != nullptr)
         rmalock::window::Network::get()->worker().disconnect();
+}
+
+extern "C" void rmalock_network_each_group(void (*visit)(const uint64_t* processes, size_t count,
+                                                         void* argument),
+                                           void* argument) {
+    using rmalock::window::Network;
+    if (Network::get() == nullptr)
+        return;
+    for (const rmalock::window::Groups::Group& group : Network::get()->linked().all())
+        visit(group.data(), group.size(), argument);
 }
 
 extern "C" void rmalock_network_close(void) {

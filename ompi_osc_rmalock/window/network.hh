@@ -14,6 +14,7 @@
 #include "ucx_glue/progress_thread.hh"
 #include "ucx_glue/worker.hh"
 #include "window/doorbell.hh"
+#include "window/groups.hh"
 #include "window/plan.hh"
 
 namespace rmalock::window {
@@ -39,6 +40,11 @@ class Network {
     /// Debug parameter check_messages.
     bool checks_messages() const { return checks_messages_; }
     bool has_thread() const { return thread_ != nullptr; }
+
+    /// A window has linked these processes of the job, this one among them.
+    void link(Groups::Group processes);
+    /// Those that have to meet before one of them closes the network.
+    const Groups& linked() const { return linked_; }
 
     /// For a scope this process does nothing for others, though it may call MPI.
     class Silence {
@@ -100,10 +106,11 @@ class Network {
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
     const bool checks_messages_;
     std::atomic<bool> silent_{false};
-    mutable std::mutex windows_mutex_;
+    mutable std::mutex windows_mutex_; ///< of the windows and groups
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;      ///< by number
     std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
+    Groups linked_;
     Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;

@@ -37,9 +37,14 @@ void Remote::open(const Plan& plan, std::byte* base, const fabric::Waiter& waite
     // Here answers of the network are waited for, never words of the node.
     waiter_.park = Network::park;
     const auto job = [&plan](Rank r) { return plan.share(r).process >> 32; };
-    for (Rank r = 0; r < plan.size(); ++r)
+    Groups::Group own_job;
+    for (Rank r = 0; r < plan.size(); ++r) {
         if (job(r) != job(plan.rank()))
             strangers_.push_back(worker().find(plan.share(r).peer));
+        else
+            own_job.push_back(plan.share(r).process);
+    }
+    network_.link(std::move(own_job));
     one_job_ = strangers_.empty(); // on every rank alike
     worker().hold(strangers_);
 }

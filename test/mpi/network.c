@@ -2,8 +2,11 @@
 // check_network starts this, says by the argument what, and looks at how the job ends.
 //
 //   fork_exit   1 forks a process that calls exit(); then 0 puts what 1 polls for in its memory
+//   some_hosts  the last rank does without rmalock; windows of others link 0, 1 and 1, 2
+//   some_hosts_without_windows
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +63,32 @@ static void fork_exit(void) {
     MPI_Win_free(&win);
 }
 
+static void some_hosts(void) {
+    for (int first = 0; first < 2; ++first) {
+        MPI_Comm pair;
+        volatile int* word;
+        const bool in = rank == first || rank == first + 1;
+        MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, rank, &pair);
+        if (!in)
+            continue;
+        MPI_Win win = window(pair, &word);
+        put(win, 0, 1);
+        put(win, 1, 1);
+        MPI_Win_free(&win);
+        MPI_Comm_free(&pair);
+    }
+}
+
+static void nothing(void) {}
+
+/// As on a host where it is not installed. The launcher tells the ranks before MPI does.
+static void go_without_rmalock_on_the_last_rank(void) {
+    const char* const mine = getenv("OMPI_COMM_WORLD_RANK");
+    const char* const all = getenv("OMPI_COMM_WORLD_SIZE");
+    if (mine != NULL && all != NULL && atoi(mine) == atoi(all) - 1)
+        setenv("OMPI_MCA_osc", "^rmalock", 1);
+}
+
 static void plain_exit(void) {
     volatile int* word;
     use(window(MPI_COMM_WORLD, &word));
@@ -70,7 +99,12 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"fork_exit", fork_exit}, {"exit", plain_exit}};
+    } kinds[] = {{"fork_exit", fork_exit},
+                 {"exit", plain_exit},
+                 {"some_hosts", some_hosts},
+                 {"some_hosts_without_windows", nothing}};
+    if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
+        go_without_rmalock_on_the_last_rank();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
