@@ -20,6 +20,8 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/signals.hh \
 	ucx_glue/status.cc \
 	ucx_glue/status.hh \
+	ucx_glue/tcp.cc \
+	ucx_glue/tcp.hh \
 	ucx_glue/types.hh \
 	ucx_glue/words.cc \
 	ucx_glue/worker.cc \

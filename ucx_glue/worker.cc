@@ -9,6 +9,7 @@
 #include "ucx_glue/callbacks.hh"
 #include "ucx_glue/printed.hh"
 #include "ucx_glue/signals.hh"
+#include "ucx_glue/tcp.hh"
 
 namespace rmalock::ucx {
 
@@ -19,11 +20,14 @@ constexpr unsigned kMostCalls = 32;
 /// Peers may be gone by now, and an endpoint that waits for one would keep the process for ever.
 constexpr std::chrono::milliseconds kMostClosingTime{500};
 
-ucp_context* open_context(const Worker::Options& options) {
+/// `pieces`: the option for the size of TCP's pieces; null: as UCX has it.
+ucp_context* open_context(const Worker::Options& options, const char* pieces) {
     ucp_config_t* config = nullptr;
     check("read the configuration (UCX_* in the environment)",
           ucp_config_read(nullptr, nullptr, &config));
     ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
+    if (pieces != nullptr)
+        (void)ucp_config_modify(config, pieces, "64k"); // only time is lost without
     const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
@@ -43,27 +47,20 @@ bool uses_tcp(ucp_context* context) {
     return printed(print).find("tcp/") != std::string::npos;
 }
 
-/// UCX does puts and gets over TCP in pieces of this size, each of which takes a call of the system
-/// and most an answer: with its own 8 KiB five for 32 KiB. It has several names in
-/// ucp_config_modify, by UCX's version, so it is said in the environment, which is read when a
-/// worker opens; but not where TCP is not used, since UCX would warn. What the user says holds.
-class LongPieces {
-  public:
-    explicit LongPieces(ucp_context* context) {
-        const bool wanted = std::getenv(kName) == nullptr && uses_tcp(context);
-        set_ = wanted && setenv(kName, "64k", 0) == 0;
-    }
-    ~LongPieces() {
-        if (set_)
-            unsetenv(kName);
-    }
-    LongPieces(const LongPieces&) = delete;
-    LongPieces& operator=(const LongPieces&) = delete;
-
-  private:
-    static constexpr const char* kName = "UCX_TCP_TX_SEG_SIZE";
-    bool set_ = false;
-};
+/// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
+/// answer: with its own 8 KiB five for 32 KiB. Where TCP is used they are longer, unless the user
+/// says something. Only a context tells whether it is, and UCX would warn where it is not: so a
+/// first one is opened to ask. Not by the environment, which other threads may be reading.
+ucp_context* open_context_for(const Worker::Options& options) {
+    ucp_context* const first = open_context(options, nullptr);
+    if (std::getenv("UCX_TCP_TX_SEG_SIZE") != nullptr || !uses_tcp(first))
+        return first;
+    const char* const pieces = tcp_piece_option();
+    if (pieces == nullptr)
+        return first;
+    ucp_cleanup(first);
+    return open_context(options, pieces);
+}
 
 /// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
 /// so in poll(), which is none. MULTI would add UCX's own lock to each call and protect nothing
@@ -74,7 +71,6 @@ ucp_worker* open_worker(ucp_context* context) {
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     ucp_worker* worker = nullptr;
     const SignalsBlocked blocked;
-    const LongPieces pieces(context);
     check("open a worker", ucp_worker_create(context, &params, &worker));
     return worker;
 }
@@ -99,8 +95,8 @@ void Worker::WorkerCloser::operator()(ucp_worker* worker) const {
 }
 
 Worker::Worker(const Options& options)
-    : options_(options), most_message_bytes_(kMostMessageBytes), context_(open_context(options)),
-      worker_(open_worker(context_.get())) {
+    : options_(options), most_message_bytes_(kMostMessageBytes),
+      context_(open_context_for(options)), worker_(open_worker(context_.get())) {
     ucp_am_handler_param_t handler{};
     handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                          UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;

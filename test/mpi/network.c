@@ -4,8 +4,12 @@
 //   fork_exit   1 forks a process that calls exit(); then 0 puts what 1 polls for in its memory
 //   some_hosts  the last rank does without rmalock; windows of others link 0, 1 and 1, 2
 //   some_hosts_without_windows
+//   getenv      a thread reads the environment while the first window is made
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
+#define _GNU_SOURCE // RTLD_NEXT
+#include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +85,46 @@ static void some_hosts(void) {
 
 static void nothing(void) {}
 
+static int changes; // of the environment
+
+/// Stand in for the library's, whose callers are counted.
+int setenv(const char* name, const char* value, int overwrite) {
+    int (*const real)(const char*, const char*, int) =
+        (int (*)(const char*, const char*, int))dlsym(RTLD_NEXT, "setenv");
+    __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+    return real(name, value, overwrite);
+}
+int unsetenv(const char* name) {
+    int (*const real)(const char*) = (int (*)(const char*))dlsym(RTLD_NEXT, "unsetenv");
+    __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+    return real(name);
+}
+
+static int made; // by the main thread, read by the other
+
+/// A name that is not there: the whole environment is looked through.
+static void* read_environment(void* found) {
+    while (!__atomic_load_n(&made, __ATOMIC_ACQUIRE))
+        *(bool*)found |= getenv("RMALOCK_TEST_NOT_THERE") != NULL;
+    return NULL;
+}
+
+static void environment(void) {
+    pthread_t thread;
+    bool found = false;
+    volatile int* word;
+    const int before = changes;
+    pthread_create(&thread, NULL, read_environment, &found);
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    __atomic_store_n(&made, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    if (changes != before)
+        fail("the environment was changed");
+    if (found)
+        fail("a variable that nobody has set");
+    MPI_Win_free(&win);
+}
+
 /// As on a host where it is not installed. The launcher tells the ranks before MPI does.
 static void go_without_rmalock_on_the_last_rank(void) {
     const char* const mine = getenv("OMPI_COMM_WORLD_RANK");
@@ -101,6 +145,7 @@ int main(int argc, char** argv) {
         void (*run)(void);
     } kinds[] = {{"fork_exit", fork_exit},
                  {"exit", plain_exit},
+                 {"getenv", environment},
                  {"some_hosts", some_hosts},
                  {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
