@@ -201,11 +201,11 @@ static bool needs_network(struct ompi_communicator_t* comm, int flavor) {
 }
 
 static bool open_network(char* why, size_t why_size) {
-    const bool was_open = rmalock_network_is_open();
-    if (!rmalock_network_open(&mca_osc_rmalock_component.params, why, why_size)) {
+    bool opened;
+    if (!rmalock_network_open(&mca_osc_rmalock_component.params, &opened, why, why_size)) {
         return false;
     }
-    if (!was_open) {
+    if (opened) {
         opal_progress_register(osc_rmalock_progress);
     }
     return true;

@@ -105,9 +105,9 @@ typedef struct rmalock_comm {
 /* ---- the network -------------------------------------------------------------------------------
  */
 
-/* Opens it, unless it is open: every process that will create a window over several nodes. false:
- * `why` says what UCX refused. */
-bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_size);
+/* Opens it, unless it is open: every process that will create a window over several nodes. Any
+ * thread; *opened: it was this call that opened it. false: `why` says what UCX refused. */
+bool rmalock_network_open(const rmalock_params_t* params, bool* opened, char* why, size_t why_size);
 bool rmalock_network_is_open(void);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);

@@ -20,6 +20,9 @@ constexpr unsigned kMostCalls = 32;
 /// Peers may be gone by now, and an endpoint that waits for one would keep the process for ever.
 constexpr std::chrono::milliseconds kMostClosingTime{500};
 
+/// UCX does not say that contexts and workers may open and close side by side.
+std::mutex opening;
+
 /// `pieces`: the option for the size of TCP's pieces; null: as UCX has it.
 ucp_context* open_context(const Worker::Options& options, const char* pieces) {
     ucp_config_t* config = nullptr;
@@ -52,6 +55,7 @@ bool uses_tcp(ucp_context* context) {
 /// says something. Only a context tells whether it is, and UCX would warn where it is not: so a
 /// first one is opened to ask. Not by the environment, which other threads may be reading.
 ucp_context* open_context_for(const Worker::Options& options) {
+    const std::lock_guard lock(opening);
     ucp_context* const first = open_context(options, nullptr);
     if (std::getenv("UCX_TCP_TX_SEG_SIZE") != nullptr || !uses_tcp(first))
         return first;
@@ -70,6 +74,7 @@ ucp_worker* open_worker(ucp_context* context) {
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     ucp_worker* worker = nullptr;
+    const std::lock_guard lock(opening);
     const SignalsBlocked blocked;
     check("open a worker", ucp_worker_create(context, &params, &worker));
     return worker;
@@ -88,9 +93,11 @@ Bytes read_address(ucp_worker* worker) {
 } // namespace
 
 void Worker::ContextCloser::operator()(ucp_context* context) const {
+    const std::lock_guard lock(opening);
     ucp_cleanup(context);
 }
 void Worker::WorkerCloser::operator()(ucp_worker* worker) const {
+    const std::lock_guard lock(opening);
     ucp_worker_destroy(worker);
 }
 

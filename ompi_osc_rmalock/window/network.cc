@@ -15,7 +15,8 @@
 
 namespace rmalock::window {
 
-Network* Network::the_one = nullptr;
+std::atomic<Network*> Network::the_one;
+std::mutex Network::opening;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : process_(getpid()), self_(self),
@@ -33,36 +34,31 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
 }
 
 void Network::settle(AtomicsBy by) {
+    const std::lock_guard lock(settling_);
     atomics_ = by;
     // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates,
     // which then take another way (accumulate.cc).
     const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
     if (wanted && thread_ == nullptr)
         thread_ = std::make_unique<ucx::ProgressThread>(worker_);
-}
-
-/// The progress thread cannot get the worker, and this thread's calls of MPI do not try.
-Network::Silence::Silence(Network& network) : network_(network), worker_(network.worker_.locked()) {
-    network_.silent_ = true;
-}
-Network::Silence::~Silence() {
-    network_.silent_ = false;
+    has_thread_ = thread_ != nullptr;
 }
 
 void Network::park() {
     static constexpr timespec kMost{0, 500'000};
-    if (!the_one->worker_.arm())
+    Network& network = *get();
+    if (!network.worker_.arm())
         return;
-    const Doorbell& doorbell = the_one->doorbell_;
+    const Doorbell& doorbell = network.doorbell_;
     // One that does not work is -1, which poll passes over.
-    pollfd events[] = {{the_one->event_, POLLIN, 0}, {doorbell.descriptor(), POLLIN, 0}};
+    pollfd events[] = {{network.event_, POLLIN, 0}, {doorbell.descriptor(), POLLIN, 0}};
     if (ppoll(events, 2, &kMost, nullptr) > 0 && events[1].revents != 0)
         doorbell.answer();
 }
 
 bool Network::after_progress(bool any) {
-    if (any && the_one != nullptr)
-        the_one->wake_neighbours();
+    if (Network* const network = get(); any && network != nullptr)
+        network->wake_neighbours();
     return Messages::retry();
 }
 
@@ -75,10 +71,12 @@ void Network::wake_neighbours() {
 }
 
 bool Network::progress() {
-    return !silent_ && worker_.progress();
+    return worker_.progress();
 }
 
-bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_size) {
+bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std::size_t why_size) {
+    const std::lock_guard lock(opening);
+    opened = false;
     if (the_one != nullptr)
         return true;
     ucx::PeerId self = 0;
@@ -92,12 +90,13 @@ bool Network::open(const rmalock_params_t& params, char* why, std::size_t why_si
         std::snprintf(why, why_size, "%s", error.what());
         return false;
     }
+    opened = true;
     std::atexit(stop_thread); // run when the library is unloaded, too
     report(2,
            "network open: an address of %zu bytes, a key of %zu, messages of up to %zu bytes, %s",
-           the_one->worker_.address().size(), the_one->worker_.key_bytes(),
-           the_one->worker_.most_message_bytes(),
-           the_one->has_thread() ? "a progress thread" : "no progress thread yet");
+           get()->worker_.address().size(), get()->worker_.key_bytes(),
+           get()->worker_.most_message_bytes(),
+           get()->has_thread() ? "a progress thread" : "no progress thread yet");
     return true;
 }
 
@@ -107,13 +106,14 @@ void Network::link(Groups::Group processes) {
 }
 
 void Network::close() {
-    delete std::exchange(the_one, nullptr);
+    delete the_one.exchange(nullptr);
 }
 
 /// The thread must not be in UCX when that cleans up behind exit().
 void Network::stop_thread() {
-    if (the_one != nullptr && the_one->process_ == getpid() && the_one->has_thread())
-        the_one->thread_->stop();
+    Network* const network = get();
+    if (network != nullptr && network->process_ == getpid() && network->has_thread())
+        network->thread_->stop();
 }
 
 Network::Seat::Seat(Network& network) : network_(&network), number_(0), generation_(0) {
@@ -155,8 +155,9 @@ Window* Network::window(std::uint32_t number, std::uint32_t generation) const {
 
 } // namespace rmalock::window
 
-extern "C" bool rmalock_network_open(const rmalock_params_t* params, char* why, size_t why_size) {
-    return rmalock::window::Network::open(*params, why, why_size);
+extern "C" bool rmalock_network_open(const rmalock_params_t* params, bool* opened, char* why,
+                                     size_t why_size) {
+    return rmalock::window::Network::open(*params, *opened, why, why_size);
 }
 
 extern "C" bool rmalock_network_is_open(void) {

@@ -25,9 +25,10 @@ class Window;
 class Network {
   public:
     /// The process's; null until it is open.
-    static Network* get() { return the_one; }
-    /// Opens it, unless it is open. False: `why` says what UCX refused.
-    static bool open(const rmalock_params_t& params, char* why, std::size_t why_size);
+    static Network* get() { return the_one.load(std::memory_order_acquire); }
+    /// Opens it, unless it is open; any thread may call. False: `why` says what UCX refused.
+    /// `opened`: it was this call that opened it.
+    static bool open(const rmalock_params_t& params, bool& opened, char* why, std::size_t why_size);
     /// No process may still send to this one.
     static void close();
 
@@ -35,29 +36,18 @@ class Network {
     ucx::PeerId self() const { return self_; }
     /// Who does atomics on words of other nodes, as far as this process knows.
     AtomicsBy atomics() const { return atomics_; }
-    /// What a probe has found; the progress thread starts if it is needed and wanted.
+    /// What a probe has found, of several threads' maybe; the progress thread starts if it is
+    /// needed and wanted.
     void settle(AtomicsBy by);
     /// Debug parameter check_messages.
     bool checks_messages() const { return checks_messages_; }
-    bool has_thread() const { return thread_ != nullptr; }
+    bool has_thread() const { return has_thread_; }
 
     /// A window has linked these processes of the job, this one among them.
     void link(Groups::Group processes);
     /// Those that have to meet before one of them closes the network.
     const Groups& linked() const { return linked_; }
 
-    /// For a scope this process does nothing for others, though it may call MPI.
-    class Silence {
-      public:
-        explicit Silence(Network& network);
-        ~Silence();
-        Silence(const Silence&) = delete;
-        Silence& operator=(const Silence&) = delete;
-
-      private:
-        Network& network_;
-        std::unique_lock<std::mutex> worker_;
-    };
     /// What Open MPI's progress calls.
     bool progress();
     /// Sleeps until something arrives or a process of the node rings, for a bounded time: Open
@@ -98,14 +88,14 @@ class Network {
     /// Owned, but not by a static object, whose destructor exit() would run. Without MPI_Finalize
     /// UCX aborts there, since windows are still registered. In a forked process it would end what
     /// the two share: sockets, event descriptors.
-    static Network* the_one;
+    static std::atomic<Network*> the_one;
+    static std::mutex opening; ///< where it is opened
 
     const pid_t process_; ///< the one that has opened it
     const ucx::PeerId self_;
-    AtomicsBy atomics_ = AtomicsBy::unknown;
+    std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
     const bool checks_messages_;
-    std::atomic<bool> silent_{false};
     mutable std::mutex windows_mutex_; ///< of the windows and groups
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;      ///< by number
@@ -114,6 +104,8 @@ class Network {
     Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;
+    std::atomic<bool> has_thread_{false};
+    std::mutex settling_;                         ///< of thread_
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
 };
 

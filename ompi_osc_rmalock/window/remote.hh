@@ -132,7 +132,6 @@ class Remote final : public fabric::RemoteWords {
     rmalock_status_t exchange_addresses(const rmalock_comm_t& comm, const Plan& plan,
                                         const std::vector<Outcome>& outcomes);
     bool knows_all(const Plan& plan);
-    bool atomic_completes(Rank target, std::chrono::milliseconds patience);
 
     ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
     /// Those that a message was sent to.

@@ -5,6 +5,7 @@
 //   some_hosts  the last rank does without rmalock; windows of others link 0, 1 and 1, 2
 //   some_hosts_without_windows
 //   getenv      a thread reads the environment while the first window is made
+//   threads     several threads make the first windows, each on a communicator of its own
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #define _GNU_SOURCE // RTLD_NEXT
 #include <dlfcn.h>
@@ -133,6 +134,40 @@ static void go_without_rmalock_on_the_last_rank(void) {
         setenv("OMPI_MCA_osc", "^rmalock", 1);
 }
 
+enum { THREADS = 6 };
+
+static void* make_window(void* communicator) {
+    volatile int* word;
+    const MPI_Comm comm = *(MPI_Comm*)communicator;
+    int me, value = -1;
+    MPI_Comm_rank(comm, &me);
+    MPI_Win win = window(comm, &word);
+    MPI_Barrier(comm);
+    put(win, (me + 1) % size, me);
+    MPI_Barrier(comm);
+    MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win);
+    value = *word;
+    MPI_Win_unlock(me, win);
+    if (value != (me + size - 1) % size)
+        fail("not what was put");
+    MPI_Win_free(&win);
+    return NULL;
+}
+
+/// In every second communicator the ranks are in another order, and so is what is tried out first.
+static void threads(void) {
+    pthread_t thread[THREADS];
+    MPI_Comm comm[THREADS];
+    for (int i = 0; i < THREADS; ++i)
+        MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 == 0 ? rank : size - rank, &comm[i]);
+    for (int i = 0; i < THREADS; ++i)
+        pthread_create(&thread[i], NULL, make_window, &comm[i]);
+    for (int i = 0; i < THREADS; ++i) {
+        pthread_join(thread[i], NULL);
+        MPI_Comm_free(&comm[i]);
+    }
+}
+
 static void plain_exit(void) {
     volatile int* word;
     use(window(MPI_COMM_WORLD, &word));
@@ -143,14 +178,16 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"fork_exit", fork_exit},
-                 {"exit", plain_exit},
-                 {"getenv", environment},
-                 {"some_hosts", some_hosts},
-                 {"some_hosts_without_windows", nothing}};
+    } kinds[] = {{"fork_exit", fork_exit},   {"exit", plain_exit},
+                 {"getenv", environment},    {"threads", threads},
+                 {"some_hosts", some_hosts}, {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
         go_without_rmalock_on_the_last_rank();
-    MPI_Init(&argc, &argv);
+    int threads_given;
+    MPI_Init_thread(&argc, &argv,
+                    argc > 1 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE
+                                                                : MPI_THREAD_SINGLE,
+                    &threads_given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)

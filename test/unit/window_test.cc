@@ -562,7 +562,8 @@ void on_nodes(int ranks, int per_node, const char* domain, Body body,
         member.check_messages = check_messages;
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
         char why[256];
-        if (!rmalock_network_open(&spec.params, why, sizeof why))
+        bool opened = false;
+        if (!rmalock_network_open(&spec.params, &opened, why, sizeof why))
             return false;
         const bool good = body(member);
         rmalock_network_disconnect();
