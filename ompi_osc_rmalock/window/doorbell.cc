@@ -44,14 +44,21 @@ Doorbell::~Doorbell() {
 
 /// A full queue is fine: then it rings already.
 void Doorbell::ring(std::uint64_t name) const {
-    const Address address(name);
-    (void)sendto(socket_, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, address.get(), address.bytes);
+    (void)send(name, "", 1);
 }
 
-void Doorbell::answer() const {
-    char byte;
-    while (recv(socket_, &byte, sizeof byte, MSG_DONTWAIT) >= 0)
-        continue;
+bool Doorbell::ask_to_watch(std::uint64_t name, std::uint32_t window) const {
+    return send(name, &window, sizeof window);
+}
+
+bool Doorbell::send(std::uint64_t name, const void* data, std::size_t bytes) const {
+    const Address address(name);
+    return sendto(socket_, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, address.get(),
+                  address.bytes) >= 0;
+}
+
+int Doorbell::receive(std::uint32_t& window) const {
+    return static_cast<int>(recv(socket_, &window, sizeof window, MSG_DONTWAIT));
 }
 
 } // namespace rmalock::window

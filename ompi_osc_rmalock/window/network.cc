@@ -49,11 +49,17 @@ void Network::park() {
     Network& network = *get();
     if (!network.worker_.arm())
         return;
-    const Doorbell& doorbell = network.doorbell_;
-    // One that does not work is -1, which poll passes over.
-    pollfd events[] = {{network.event_, POLLIN, 0}, {doorbell.descriptor(), POLLIN, 0}};
-    if (ppoll(events, 2, &kMost, nullptr) > 0 && events[1].revents != 0)
-        doorbell.answer();
+    // A doorbell that does not work is -1, which poll passes over.
+    pollfd events[] = {{network.event_, POLLIN, 0}, {network.doorbell_.descriptor(), POLLIN, 0}};
+    if (ppoll(events, 2, &kMost, nullptr) > 0 && events[1].revents != 0) {
+        const std::lock_guard lock(network.windows_mutex_);
+        network.hear_neighbours();
+    }
+}
+
+/// With windows_mutex_ locked.
+void Network::hear_neighbours() {
+    doorbell_.answer([this](std::uint32_t number) { watched_[number] = Clock::now() + kWatch; });
 }
 
 bool Network::after_progress(bool any) {
@@ -65,9 +71,17 @@ bool Network::after_progress(bool any) {
 void Network::wake_neighbours() {
     fabric::full_fence(); // between what UCX has stored and who is asleep: see Bell::ring
     const std::lock_guard lock(windows_mutex_);
-    for (Window* window : windows_)
-        if (window != nullptr)
-            window->wake_neighbours();
+    if (doorbell_.works() && atomics_ != AtomicsBy::nic) // whose changes wake no sleeper
+        hear_neighbours();
+    if (watched_.empty())
+        return;
+    const Clock::time_point now = Clock::now();
+    std::erase_if(watched_, [&](const auto& watched) {
+        const auto& [number, end] = watched;
+        if (number < windows_.size() && windows_[number] != nullptr)
+            windows_[number]->wake_neighbours();
+        return end < now;
+    });
 }
 
 bool Network::progress() {

@@ -5,9 +5,11 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "rmalock_api.h"
@@ -54,6 +56,11 @@ class Network {
     /// MPI's progress has to be run as well.
     static void park();
     const Doorbell& doorbell() const { return doorbell_; }
+    using Clock = std::chrono::steady_clock;
+    /// For how long a process watches a window that it was asked to watch: it wakes sleepers there
+    /// after what it did for other nodes. Not in all windows, whose bells it would have to look at
+    /// each time. A sleeper that is missed has slept its half millisecond.
+    static constexpr std::chrono::milliseconds kWatch{200};
 
     /// The window a message is for: a number that other processes put into their messages. Taken
     /// before the window exists, since it takes part in the exchange that creates it. Numbers are
@@ -82,6 +89,7 @@ class Network {
     /// `any`: something arrived, and may have changed a word that a process of this node waits for.
     static bool after_progress(bool any);
     void wake_neighbours();
+    void hear_neighbours();
     /// What exit() runs.
     static void stop_thread();
 
@@ -101,6 +109,8 @@ class Network {
     std::vector<bool> taken_;      ///< by number
     std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
     Groups linked_;
+    /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
+    std::unordered_map<std::uint32_t, Clock::time_point> watched_;
     Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;

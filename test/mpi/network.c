@@ -5,6 +5,7 @@
 //   some_hosts  the last rank does without rmalock; windows of others link 0, 1 and 1, 2
 //   some_hosts_without_windows
 //   getenv      a thread reads the environment while the first window is made
+//   many        fetch_and_op beside many windows
 //   threads     several threads make the first windows, each on a communicator of its own
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #define _GNU_SOURCE // RTLD_NEXT
@@ -134,6 +135,44 @@ static void go_without_rmalock_on_the_last_rank(void) {
         setenv("OMPI_MCA_osc", "^rmalock", 1);
 }
 
+enum { MANY = 3000, TRIES = 1000 };
+
+/// Seconds of the fastest of many: others on the machine make none of them faster.
+static double fastest_fetch(MPI_Win win) {
+    double least = 1;
+    for (int i = 0; rank == 0 && i < TRIES; ++i) {
+        const int one = 1;
+        int before;
+        const double begin = MPI_Wtime();
+        MPI_Fetch_and_op(&one, &before, MPI_INT, size - 1, 0, MPI_SUM, win);
+        MPI_Win_flush(size - 1, win);
+        const double seconds = MPI_Wtime() - begin;
+        least = seconds < least ? seconds : least;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return least;
+}
+
+static void many(void) {
+    static MPI_Win more[MANY];
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    MPI_Win_lock_all(0, win);
+    const double alone = fastest_fetch(win);
+    for (int i = 0; i < MANY; ++i)
+        more[i] = window(MPI_COMM_WORLD, &word);
+    const double beside = fastest_fetch(win);
+    if (rank == 0)
+        printf("fetch_and_op alone: %.1f us, beside %d windows: %.1f us\n", 1e6 * alone, MANY,
+               1e6 * beside);
+    MPI_Win_unlock_all(win);
+    for (int i = 0; i < MANY; ++i)
+        MPI_Win_free(&more[i]);
+    MPI_Win_free(&win);
+    if (rank == 0 && beside > 1.5 * alone)
+        fail("each window more costs time");
+}
+
 enum { THREADS = 6 };
 
 static void* make_window(void* communicator) {
@@ -178,9 +217,13 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"fork_exit", fork_exit},   {"exit", plain_exit},
-                 {"getenv", environment},    {"threads", threads},
-                 {"some_hosts", some_hosts}, {"some_hosts_without_windows", nothing}};
+    } kinds[] = {{"many", many},
+                 {"fork_exit", fork_exit},
+                 {"exit", plain_exit},
+                 {"getenv", environment},
+                 {"threads", threads},
+                 {"some_hosts", some_hosts},
+                 {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
         go_without_rmalock_on_the_last_rank();
     int threads_given;

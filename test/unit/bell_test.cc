@@ -38,7 +38,7 @@ class Pair : public fabric::Dormitory {
     void sleep() override {
         pollfd event{doorbell_.descriptor(), POLLIN, 0};
         poll(&event, 1, std::chrono::milliseconds(kMostSleep).count());
-        doorbell_.answer();
+        doorbell_.answer([](std::uint32_t) {});
     }
 
   private:
