@@ -105,6 +105,8 @@ void Worker::post(const Request& request) {
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (request.kind == Request::Kind::put || request.kind == Request::Kind::get)
         peer.data_.store(number, std::memory_order_release);
+    else
+        peer.words_.store(number, std::memory_order_release);
     (request.kind == Request::Kind::get ? peer.read_ : peer.written_)
         .store(number, std::memory_order_release);
     list(peer);

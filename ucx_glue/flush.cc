@@ -134,6 +134,20 @@ bool Worker::flush_all(const fabric::Waiter& waiter) {
     return needed;
 }
 
+bool Worker::flush_words(const fabric::Waiter& waiter) {
+    std::vector<Goal> goals;
+    {
+        const Lock lock = locked();
+        for (Peer* const peer : unflushed_peers_)
+            if (peer->words_unflushed())
+                goals.push_back({peer, peer->words_.load(), peer->told_.load()});
+    }
+    const bool needed = !goals.empty();
+    if (needed)
+        flush_until(waiter, std::move(goals));
+    return needed;
+}
+
 void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
     wait_for(waiter, [&] { return peer.outstanding() == 0; });
 }

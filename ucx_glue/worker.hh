@@ -88,6 +88,14 @@ class Peer {
         return flushed_.load(std::memory_order_acquire) < data_.load(std::memory_order_acquire);
     }
 
+    /// Whether a posted word may not have arrived; puts and gets that were posted since do not
+    /// count.
+    bool words_unflushed() const {
+        return flushed_.load(std::memory_order_acquire) < words_.load(std::memory_order_acquire) ||
+               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
+               parting_.load(std::memory_order_acquire);
+    }
+
     /// Operations do not complete in the order in which they were posted, so only 0 says which
     /// have. What has been completed is read first: it cannot overtake what was posted by then.
     std::uint64_t outstanding() const {
@@ -118,6 +126,7 @@ class Peer {
     // under way.
     Count posted_{0};    ///< asked for
     Count data_{0};      ///< of posted_: up to the last put or get
+    Count words_{0};     ///< of posted_: up to the last word
     Count written_{0};   ///< of posted_: up to the last that is not a get
     Count read_{0};      ///< of posted_: up to the last get
     Count issued_{0};    ///< given to UCX
@@ -281,6 +290,8 @@ class Worker {
     bool flush_data(const fabric::Waiter& waiter, std::span<Peer* const> peers);
     /// Everything to all peers, side by side.
     bool flush_all(const fabric::Waiter& waiter);
+    /// Every posted word to all peers is; puts and gets to those that were sent no word may not be.
+    bool flush_words(const fabric::Waiter& waiter);
     /// Complete at this side.
     void flush_local(const fabric::Waiter& waiter, Peer& peer);
     void flush_local_all(const fabric::Waiter& waiter);

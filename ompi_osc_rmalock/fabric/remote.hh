@@ -28,7 +28,7 @@ class RemoteWords {
     };
     virtual void scan(std::span<const Scan> scans, Slot first, Slot stride) = 0;
     virtual void flush(Rank rank) = 0;
-    virtual void flush_all() = 0;
+    virtual void flush_all() = 0; ///< of words; data on their way to others do not hold it up
 };
 
 } // namespace rmalock::fabric

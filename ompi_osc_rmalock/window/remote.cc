@@ -290,7 +290,7 @@ void Remote::flush(Rank rank) {
     or_end_the_job([&] { count_round_trip(worker().flush(waiter_, peer(rank))); });
 }
 void Remote::flush_all() {
-    or_end_the_job([&] { count_round_trip(worker().flush_all(waiter_)); });
+    or_end_the_job([&] { count_round_trip(worker().flush_words(waiter_)); });
 }
 
 // ---- data

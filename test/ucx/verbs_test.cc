@@ -98,6 +98,28 @@ TEST_P(Verbs, ToldWordsArriveByTheFlush) {
     });
 }
 
+TEST_P(Verbs, AFlushOfWordsWaitsForNoPutsElsewhere) {
+    run(3, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            Worker& worker = site.worker;
+            const std::uint64_t value = 7;
+            worker.put(site.peer(2), &value, sizeof value, site.address(2, 0), site.key(2));
+            EXPECT_FALSE(worker.flush_words(site.waiter)) << "there are none";
+            worker.post_add(site.peer(1), site.address(1, 0), site.key(1), 5);
+            EXPECT_TRUE(worker.flush_words(site.waiter));
+            EXPECT_EQ(worker.counters().flushes, 1u) << "that of the word's peer";
+            EXPECT_EQ(worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1)),
+                      5u);
+            EXPECT_TRUE(worker.flush_all(site.waiter));
+            EXPECT_EQ(worker.counters().flushes, 2u) << "that of the put";
+        }
+        site.fence();
+        if (site.rank == 2) {
+            EXPECT_EQ(site.memory[0], 7u);
+        }
+    });
+}
+
 /// Those who are told often are told by an endpoint of its own, from some moment on.
 TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
     run(2, GetParam(), [](Site& site) {
