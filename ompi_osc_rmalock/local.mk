@@ -26,7 +26,6 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/drain.hh \
 	ompi_osc_rmalock/locks/fompi_rw.hh \
 	ompi_osc_rmalock/locks/fompi_spin.hh \
-	ompi_osc_rmalock/locks/gate.hh \
 	ompi_osc_rmalock/locks/gate_nodes.hh \
 	ompi_osc_rmalock/locks/gate_word.hh \
 	ompi_osc_rmalock/locks/ledgers.hh \
@@ -34,6 +33,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/mcs_queue.hh \
 	ompi_osc_rmalock/locks/members.hh \
 	ompi_osc_rmalock/locks/news.hh \
+	ompi_osc_rmalock/locks/patience.hh \
 	ompi_osc_rmalock/locks/pfl.hh \
 	ompi_osc_rmalock/locks/pfx.hh \
 	ompi_osc_rmalock/locks/pool.hh \

@@ -47,22 +47,29 @@
 //   when they are. A lock that says kDelivers makes one of the two before anything that may let
 //   another process in; for all others the window delivers before the release begins.
 //
-// == Waiting: await, await_for, backoff ==
+// == Waiting: await, await_until, backoff ==
 //   await(word, pred) returns the first value it observes for which pred(value) holds; it is an
-//   acquire of that value. It may miss values that come and go: only wait for conditions that, once
-//   true, stay true until the caller acts, or whose loss the algorithm repairs.
-//   await_for does the same but may give up, and then returns nothing; `patience` is a number of
-//   polls, not a time. A model checker lets it give up at any moment.
+//   acquire of that value, and a word of the own node is read in the one order of all fetching
+//   verbs. It may miss values that come and go: only wait for conditions that, once true, stay true
+//   until the caller acts, or whose loss the algorithm repairs.
+//   await_until(word, pred, moment) does the same until `moment`, and returns nothing after it. A
+//   model checker lets it give up at any time. after(time) is the moment so long from now; after(0)
+//   never comes.
 //   On a word whose home is on the caller's node a wait reads memory only. On any other word each
 //   poll is a round trip with bounded back-off; a scalable algorithm does not do that.
 //   backoff(attempt) lets a bounded time pass that grows with attempt, for retry loops that
-//   contend. Call it only where the attempt has left nothing behind but what the operation's first
-//   verb gave: the checker takes all retries of an operation for one state. All three run the
-//   communication progress of the process, so that a holder who waits for a message of ours gets
-//   it. Waiting exists nowhere else: algorithms contain no loops that poll.
-//   Who waits may sleep, for a bounded time. put and add wake whoever sleeps until a word of that
+//   contend. All three run the communication progress of the process, so that a holder that waits
+//   for a message of ours gets it. Waiting exists nowhere else: algorithms contain no loops that
+//   poll.
+//   A waiter may sleep, for a bounded time. put and add wake all that sleep until a word of that
 //   rank changes, fetching verbs nobody: so it is mostly by put or add that words change which
 //   others wait for.
+//
+// == Loops: mark, rewind ==
+//   For the model checker, which has to find out that a loop has come round: mark says that a part
+//   of an operation begins; at rewind(mark, known) and at backoff the process knows what it knew at
+//   the mark (at backoff: the last one, or at the operation's first verb), and `known`, and has
+//   left nothing else behind. In all other fabrics they do nothing.
 //
 // == Atomicity domains ==
 //   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is
@@ -82,6 +89,7 @@
 //   returns into an algorithm half way.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -104,6 +112,20 @@ struct Word {
     friend bool operator==(const Word&, const Word&) = default;
 };
 
+/// How long something may take.
+using Duration = std::chrono::microseconds;
+
+/// A time of the clock of a process.
+struct Moment {
+    std::chrono::steady_clock::time_point time = std::chrono::steady_clock::time_point::max();
+
+    static Moment in(Duration time) {
+        return time.count() == 0 ? Moment{} : Moment{std::chrono::steady_clock::now() + time};
+    }
+    bool ever() const { return time != std::chrono::steady_clock::time_point::max(); }
+    bool has_come() const { return ever() && std::chrono::steady_clock::now() >= time; }
+};
+
 /// Who performs read-modify-writes; see the top of this file.
 enum class Domain { cpu, nic };
 
@@ -121,7 +143,7 @@ constexpr auto differs(Value unwanted) {
 
 template <class F>
 concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
-                          std::span<const Rank> ranks, std::span<Value> out) {
+                          std::span<const Rank> ranks, std::span<Value> out, Duration time) {
     // Who and where.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
@@ -145,7 +167,7 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.flush_all() } -> std::same_as<void>;
     // Waiting.
     { f.await(w, pred) } -> std::same_as<Value>;
-    { f.await_for(w, pred, n) } -> std::same_as<std::optional<Value>>;
+    { f.await_until(w, pred, f.after(time)) } -> std::same_as<std::optional<Value>>;
     { f.backoff(n) } -> std::same_as<void>;
 };
 
@@ -184,13 +206,20 @@ void deliver(F& f, Rank rank) {
         f.deliver(rank);
 }
 
-/// A loop that waits begins again, and the caller knows nothing any more but what the first verb of
-/// its operation gave it. Nothing happens; a model checker takes all such turns for one state.
+/// See "Loops" above. A mark is what the checker makes of it.
 template <Fabric F>
-void start_over([[maybe_unused]] F& f,
-                [[maybe_unused]] std::source_location at = std::source_location::current()) {
-    if constexpr (requires { f.start_over(at); })
-        f.start_over(at);
+std::uint64_t mark(F& f) {
+    if constexpr (requires { f.mark(); })
+        return f.mark();
+    else
+        return 0;
+}
+template <Fabric F>
+void rewind([[maybe_unused]] F& f, [[maybe_unused]] std::uint64_t mark,
+            [[maybe_unused]] Value known = 0,
+            [[maybe_unused]] std::source_location at = std::source_location::current()) {
+    if constexpr (requires { f.rewind(mark, known, at); })
+        f.rewind(mark, known, at);
 }
 
 } // namespace rmalock::fabric

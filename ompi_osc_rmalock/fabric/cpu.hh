@@ -89,27 +89,27 @@ class CpuFabric {
     void flush(Rank) { full_fence(); }
     void flush_all() { full_fence(); }
 
-    /// What a wait for the word would see first.
-    Value look(Word w) { return at(w).load(std::memory_order_acquire); }
+    /// What a wait for the word would see first. An acquire load would not do: a process that goes
+    /// to sleep counts itself among the bell's sleepers and looks here afterwards, and where a load
+    /// may be done before an earlier store or atomic (POWER; aarch64 with LDAPR) it would miss a
+    /// change, and the bell would miss the sleeper (bell.hh).
+    Value look(Word w) { return at(w).load(std::memory_order_seq_cst); }
 
     template <Predicate P>
     Value await(Word w, P pred) {
         Value seen = 0;
         const auto poll = [&] { return pred(seen = look(w)); };
-        waiter_.until(poll, 0, [&] {
-            if (space_.dormitory != nullptr)
-                bell(w.rank).sleep_unless(poll, *space_.dormitory);
-            else
-                bell(w.rank).sleep_unless(poll, waiter_.most_sleep);
-        });
+        waiter_.until(poll, {}, [&] { sleep_unless(poll, w.rank); });
         return seen;
     }
     template <Predicate P>
-    std::optional<Value> await_for(Word w, P pred, unsigned patience) {
+    std::optional<Value> await_until(Word w, P pred, Moment end) {
         Value seen = 0;
         const auto poll = [&] { return pred(seen = look(w)); };
-        return waiter_.until(poll, patience) ? std::optional(seen) : std::nullopt;
+        const bool held = waiter_.until(poll, end, [&] { sleep_unless(poll, w.rank); });
+        return held ? std::optional(seen) : std::nullopt;
     }
+    Moment after(Duration time) const { return Moment::in(time); }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
 
     /// Beside the verbs: whoever sleeps until a word of `rank` changes.
@@ -118,6 +118,13 @@ class CpuFabric {
   private:
     std::atomic<Value>& at(Word w) const {
         return reinterpret_cast<std::atomic<Value>*>(part(w.rank))[w.slot];
+    }
+    template <class Poll>
+    void sleep_unless(Poll& poll, Rank rank) {
+        if (space_.dormitory != nullptr)
+            bell(rank).sleep_unless(poll, *space_.dormitory);
+        else
+            bell(rank).sleep_unless(poll, waiter_.most_sleep);
     }
     [[gnu::always_inline]] void ring(Rank rank) const { bell(rank).ring(space_.dormitory); }
     Bell& bell(Rank rank) const { return reinterpret_cast<Bell*>(part(rank))[space_.bell]; }

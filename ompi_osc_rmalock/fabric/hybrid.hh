@@ -119,19 +119,20 @@ class HybridFabric {
     template <Predicate P>
     Value await(Word w, P pred) {
         if (!same_node(w.rank))
-            return *await_far(w, pred, 0);
+            return *await_far(w, pred, {});
         const Value seen = near().look(part(w));
         return pred(seen) ? seen : await_near(part(w), pred);
     }
     template <Predicate P>
-    std::optional<Value> await_for(Word w, P pred, unsigned patience) {
+    std::optional<Value> await_until(Word w, P pred, Moment end) {
         if (!same_node(w.rank))
-            return await_far(w, pred, patience);
+            return await_far(w, pred, end);
         if (const Value seen = near().look(part(w)); pred(seen))
             return seen;
         const Waiting waiting(threads_);
-        return cpu().await_for(part(w), pred, patience);
+        return cpu().await_until(part(w), pred, end);
     }
+    Moment after(Duration time) const { return node_.after(time); }
     void backoff(unsigned attempt) {
         const Waiting waiting(threads_);
         cpu().backoff(attempt);
@@ -198,11 +199,11 @@ class HybridFabric {
 
     /// Each poll is a round trip, which passes most of the time.
     template <Predicate P>
-    std::optional<Value> await_far(Word w, P pred, unsigned patience) {
+    std::optional<Value> await_far(Word w, P pred, Moment end) {
         if (const Value seen = remote_->get(w); pred(seen))
             return seen;
         const Waiting waiting(threads_);
-        for (unsigned attempt = 0; patience == 0 || attempt + 1 < patience; ++attempt) {
+        for (unsigned attempt = 0; !end.has_come(); ++attempt) {
             cpu().backoff(attempt);
             if (const Value seen = remote_->get(w); pred(seen))
                 return seen;

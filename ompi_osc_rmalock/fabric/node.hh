@@ -40,11 +40,11 @@ class NodeFabric : public CpuFabric {
         return CpuFabric::await(w, pred);
     }
     template <Predicate P>
-    std::optional<Value> await_for(Word w, P pred, unsigned patience) {
+    std::optional<Value> await_until(Word w, P pred, Moment end) {
         if (const Value seen = counted().look(w); pred(seen))
             return seen;
         const Waiting waiting(false);
-        return CpuFabric::await_for(w, pred, patience);
+        return CpuFabric::await_until(w, pred, end);
     }
     void backoff(unsigned attempt) {
         const Waiting waiting(false);

@@ -10,6 +10,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "fabric/concept.hh"
+
 namespace rmalock::fabric {
 
 /// One relaxed turn of a spin loop.
@@ -68,24 +70,21 @@ struct Waiter {
     /// Polls before a wait runs progress.
     unsigned quiet_polls() const { return yield && park != nullptr ? 1 : spins; }
 
-    /// Polls until `poll()` is true, or until it was false `patience` times (0: no limit).
-    /// Returns whether it was true. `sleep()`, if given, sleeps until poll() may have become true,
-    /// for a bounded time.
+    /// Polls until `poll()` is true, or `end` has come. Returns whether it was true. `sleep()`, if
+    /// given, sleeps until poll() may have become true, for a bounded time, which may end later.
     template <class Poll, class Sleep = std::nullptr_t>
-    bool until(Poll&& poll, unsigned patience = 0, Sleep&& sleep = nullptr) const {
+    bool until(Poll&& poll, Moment end = {}, Sleep&& sleep = nullptr) const {
         const unsigned quiet = quiet_polls();
         for (unsigned n = 0; n < quiet; ++n) {
             if (poll())
                 return true;
-            if (patience != 0 && n + 1 >= patience)
-                return false;
             cpu_relax();
         }
         const Count count(waiting);
         for (unsigned n = quiet;; ++n) {
             if (poll())
                 return true;
-            if (patience != 0 && n + 1 >= patience)
+            if (end.has_come())
                 return false;
             look_around();
             if (poll()) // what progress has brought rings no bell, and no event is left of it

@@ -21,7 +21,8 @@ Thresholds thresholds(const Asked& asked) {
     return {.t_l = parse_t_l(asked.t_l, why),
             .t_dc = static_cast<Value>(asked.t_dc),
             .t_r = static_cast<Value>(asked.t_r),
-            .t_w = static_cast<Value>(asked.t_w)};
+            .t_w = static_cast<Value>(asked.t_w),
+            .patience = fabric::Duration(asked.patience)};
 }
 
 } // namespace
@@ -55,6 +56,7 @@ Asked asked(const Wishes& wishes) {
     mine.t_dc = wishes.t_dc;
     mine.t_r = wishes.t_r;
     mine.t_w = wishes.t_w;
+    mine.patience = wishes.patience;
     return mine;
 }
 
@@ -108,11 +110,10 @@ std::vector<std::string> describe(const Design& design) {
     std::vector<std::string> lines;
     if (climbs_a_tree(design.choice.name))
         lines = topology::list(design.machine);
-    lines.push_back("lines of 64 bytes at each rank: 1 home record, " +
-                    std::to_string(design.slots.nodes) + " queue nodes, " +
-                    std::to_string(design.slots.elements / fabric::kWordsPerLine) +
-                    " for elements and counters, " + std::to_string(design.slots.ledgers) +
-                    " for ledgers");
+    lines.push_back(
+        "lines of 64 bytes at each rank: 1 home record, " + std::to_string(design.slots.nodes) +
+        " queue nodes, " + std::to_string(design.slots.elements / fabric::kWordsPerLine) +
+        " for elements and counters, " + std::to_string(design.slots.ledgers) + " for ledgers");
     return lines;
 }
 

@@ -19,7 +19,7 @@ struct Wishes {
     const char* lock = "auto";
     const char* topology = "auto";
     const char* t_l = "auto";
-    std::int32_t t_dc = 0, t_r = 0, t_w = 0;
+    std::int32_t t_dc = 0, t_r = 0, t_w = 0, patience = 0;
 };
 
 /// The same as plain bytes. Rank 0's count, and it sends them to all.
@@ -28,7 +28,7 @@ struct Asked {
     char lock[24];
     char topology[kText];
     char t_l[kText];
-    std::int32_t t_dc, t_r, t_w;
+    std::int32_t t_dc, t_r, t_w, patience;
 };
 static_assert(std::is_trivially_copyable_v<Asked>);
 
@@ -54,6 +54,7 @@ struct Choice {
 struct Thresholds {
     std::vector<Value> t_l; ///< of levels 2, 3, …, the last one for all further levels; empty: auto
     Value t_dc = 0, t_r = 0, t_w = 0; ///< 0: as params.def says
+    fabric::Duration patience{};      ///< first round of a wait (patience.hh)
 
     /// T_L of level i of 2 … N; `otherwise` if it is to be chosen.
     Value of_level(unsigned i, Value otherwise) const {
@@ -64,8 +65,6 @@ struct Thresholds {
     /// T_L of a lock without levels; `otherwise` as above.
     Value innermost(Value otherwise) const { return t_l.empty() ? otherwise : t_l.back(); }
 };
-
-inline constexpr Value kLargestTurn = 1000000; ///< of T_L
 
 /// Reads the text of the parameter t_l. On failure `why` says what is wrong, and is empty
 /// otherwise.

@@ -2,39 +2,42 @@
 //
 // Our own.
 //
-// Words: RO of a target (atomic); JOIN of it, the list of readers that wait for a drain to join, or
-// for the end of their phase (push_list.hh); DRN of the drainer's node of the pool (mailbox).
+// Words: RO of a target (atomic); JOIN of it, the list of all readers that wait (push_list.hh), for
+// the end of their phase or for a round of the writer that drains (patience.hh); DRN of the
+// drainer's node of the pool (mailbox).
 //
 //    RO     [ inside:24 | drainer:40 ]   readers it still waits for, maybe < 0; the drainer's node
 //
 //    leave  o = FADD(RO, -1);  if o.inside == 1 and o.drainer: PUT(o.drainer.DRN, 1)
+//    wait   in JOIN until the phase it came in is over, or until woken by a drainer d and joined:
 //    join   o = FADD(RO, 1)
-//           if o.drainer: if the phase it came in is over: leave; joined
+//           if o.drainer == d: if the phase it came in is over: leave; joined
 //           else: leave; not joined
-//    pass   wait(JOIN), and ask whoever wakes the list of the phase to wake this one too, until
-//               the phase it came in is over, or GET(RO).drainer and joined
-//    drain  DRN = 0;  if FADD(RO, [r | me]).inside + r: wake_all(JOIN); await DRN
+//    drain  DRN = 0;  if FADD(RO, [r | me]).inside + r: wait_for_readers
 //           close
-//    open   FADD(RO, [0 | me]);  wake_all(JOIN)
+//    open   FADD(RO, [0 | me])
 //    close  until FADD(RO, [0 | -me]).inside == 0:
 //               DRN = 0                                                       // somebody joined
-//               if FADD(RO, [0 | me]).inside: wake_all(JOIN); await DRN
+//               if FADD(RO, [0 | me]).inside: wait_for_readers
+//    wait_for_readers
+//           await DRN, and at the end of each round wake_all(JOIN, me)
 //
-// Who leaves counts down, whether the drainer has added its r yet or not: a count below 0 says that
-// they were faster. DRN is a hint, which may be about an earlier drain; the truth is the count that
-// `close` finds in the step in which it takes the name out. So who found the name there when it
-// added itself is waited for. Only at the end of `close` nobody is inside.
+// A reader that leaves counts down, whether the drainer has added its r yet or not: a count below 0
+// says that they were faster. DRN is a hint, which may be about an earlier drain; the truth is the
+// count that `close` finds in the step in which it takes the name out. So a reader that found the
+// name there when it added itself is waited for. Only at the end of `close` nobody is inside.
 //
-// Who waits in JOIN is woken by every drain that has to wait, and by the end of its phase. A drain
-// may have ended by then; it then waits for the next one.
+// A wake names the drainer that gave it, so that one which comes late does not let a reader join
+// the next drainer before that one's round is over. (That would be sound, but not fair.)
 #pragma once
 
+#include "locks/patience.hh"
 #include "locks/push_list.hh"
 
 namespace rmalock::locks {
 
-/// A count of readers and the node of who waits for it to become 0. The count is in the top bits,
-/// so that it disturbs nothing when it runs below 0 or wraps.
+/// A count of readers and the node of the writer that waits for it to become 0. The count is in the
+/// top bits, so that it disturbs nothing when it runs below 0 or wraps.
 struct DrainWord {
     static constexpr Value kReader = Value{1} << kNameBits;
     static constexpr std::int64_t inside(Value v) {
@@ -53,8 +56,9 @@ class Drain {
   public:
     static constexpr Slot kDrn = 2; ///< of a pool node
 
-    explicit Drain(F& fabric) : fabric_(fabric), joiners_(fabric) {}
+    explicit Drain(F& fabric) : fabric_(fabric), waiting_(fabric) {}
 
+    // ---- readers --------------------------------------------------------------------------------
     [[gnu::noinline]] void leave(const DrainWords& words) {
         const Value o = fabric_.fetch_add(words.ro, Value{0} - DrainWord::kReader);
         if (DrainWord::inside(o) != 1 || DrainWord::drainer(o) == 0)
@@ -64,49 +68,54 @@ class Drain {
         fabric::handed_over(fabric_, drainer.rank);
     }
 
-    /// Returns when the caller, who waits with `own` where others wait in `list` for the end of
-    /// their phase, has joined a drain, or was admitted: `is_over` says so.
+    /// Returns when the caller, which waits with `own`, was admitted by the end of its phase
+    /// (`is_over` says so): false, or may have joined a drain: true.
     template <class IsOver>
-    void pass(const DrainWords& words, Word list, Word own, IsOver&& is_over) {
-        const auto may_go = [&] { return is_over() || joins(words, is_over); };
-        for (bool done = false; !done; done = done || may_go()) {
-            fabric::start_over(fabric_);
-            const Value prev = joiners_.push(words.join, own);
-            joiners_.ask(list);
-            done = may_go();
-            if (done)
-                wake_joiners(words);
-            joiners_.await_wake(own, prev);
-        }
+    bool wait(const DrainWords& words, Word own, IsOver&& is_over) {
+        return waiting_.wait(words.join, own, is_over,
+                             [&](Value drainer) { return joins(words, drainer, is_over); });
     }
-    void wake_joiners(const DrainWords& words) { joiners_.wake_all(words.join); }
 
+    /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the
+    /// node that was woken first, 0 if there was none.
+    Value admit(const DrainWords& words) {
+        return waiting_.wake_all(words.join, PushList<F>::kLook);
+    }
+
+    // ---- the drainer ----------------------------------------------------------------------------
     /// Waits until the `r` readers that were inside when the writer took over have left, and those
     /// that joined them.
-    void drain(const DrainWords& words, Word own, Value r) {
-        await_hint(words, own, r);
-        close(words, own);
+    void drain(const DrainWords& words, Word own, Value r, Rounds<F>& rounds) {
+        await_hint(words, own, r, rounds);
+        close(words, own, rounds);
     }
 
     /// Lets readers join, and `own` be told when they have left.
-    void open(const DrainWords& words, Word own) {
-        fabric_.fetch_add(words.ro, name_of(own));
-        wake_joiners(words);
-    }
+    void open(const DrainWords& words, Word own) { fabric_.fetch_add(words.ro, name_of(own)); }
 
-    void close(const DrainWords& words, Word own) {
+    void close(const DrainWords& words, Word own, Rounds<F>& rounds) {
         const Value gone = Value{0} - name_of(own);
         while (DrainWord::inside(fabric_.fetch_add(words.ro, gone)) != 0)
-            await_hint(words, own, 0);
+            await_hint(words, own, 0, rounds);
+    }
+
+    /// Waits for `word`, by which the caller learns that readers have left, while readers may join.
+    template <fabric::Predicate P>
+    void await(const DrainWords& words, Word own, Word word, P pred, Rounds<F>& rounds) {
+        const auto mark = fabric::mark(fabric_);
+        while (!fabric_.await_until(word, pred, fabric_.after(rounds.next()))) {
+            waiting_.wake_all(words.join, name_of(own));
+            fabric::rewind(fabric_, mark);
+        }
     }
 
   private:
-    /// Whether there is a drain, and the caller is inside, or was admitted meanwhile.
+    /// Whether `drainer` still drains, and the caller is inside, or was admitted meanwhile.
     template <class IsOver>
-    bool joins(const DrainWords& words, IsOver&& is_over) {
-        if (DrainWord::drainer(fabric_.get(words.ro)) == 0)
+    bool joins(const DrainWords& words, Value drainer, IsOver&& is_over) {
+        if (DrainWord::drainer(fabric_.get(words.ro)) != drainer)
             return false;
-        if (DrainWord::drainer(fabric_.fetch_add(words.ro, DrainWord::kReader)) == 0) {
+        if (DrainWord::drainer(fabric_.fetch_add(words.ro, DrainWord::kReader)) != drainer) {
             leave(words);
             return false;
         }
@@ -115,20 +124,18 @@ class Drain {
         return true;
     }
 
-    void await_hint(const DrainWords& words, Word own, Value r) {
+    void await_hint(const DrainWords& words, Word own, Value r, Rounds<F>& rounds) {
         const Word drn = field(own, kDrn);
         const Value more = r * DrainWord::kReader;
         // Late hints of an earlier drain are erased before anybody can send one of this.
         fabric_.put(drn, 0);
         const Value before = fabric_.fetch_add(words.ro, more + name_of(own));
-        if (DrainWord::inside(before + more) == 0)
-            return;
-        wake_joiners(words);
-        fabric_.await(drn, fabric::equals(1));
+        if (DrainWord::inside(before + more) != 0)
+            await(words, own, drn, fabric::equals(1), rounds);
     }
 
     F& fabric_;
-    PushList<F> joiners_;
+    PushList<F> waiting_;
 };
 
 } // namespace rmalock::locks

@@ -13,6 +13,9 @@ using fabric::Slot;
 using fabric::Value;
 using fabric::Word;
 
+/// The largest T_L, T_W and T_R that the parameters allow: what a word counts of them has room for.
+inline constexpr Value kLargestTurn = 1'000'000;
+
 /// What an acquire hands to its release, e.g. the pooled queue node it used. Opaque to the caller,
 /// who keeps it as long as it holds the lock.
 struct Hold {
@@ -55,21 +58,10 @@ inline constexpr bool delivers = requires {
 template <class L>
 concept InTwoSteps = requires(L& lock, Rank target, Value& seen) {
     { lock.begin_shared(target, seen) } -> std::same_as<bool>;
-    { lock.finish_shared(target, seen, true) } -> std::same_as<Hold>;
+    { lock.finish_shared(target, seen) } -> std::same_as<Hold>;
     { lock.begin_exclusive(target, seen) } -> std::same_as<bool>;
     { lock.finish_exclusive(target, seen) } -> std::same_as<Hold>;
     { L::kAlone } -> std::convertible_to<Hold>;
 };
-
-/// acquire_shared for a process of which is known whether it holds a lock already, of this or
-/// another window; a lock that makes readers wait behind waiting writers has to know
-/// (locks/pfx.hh).
-template <ReaderWriterLock L>
-Hold acquire_shared(L& lock, Rank target, bool holding) {
-    if constexpr (requires { lock.acquire_shared(target, holding); })
-        return lock.acquire_shared(target, holding);
-    else
-        return lock.acquire_shared(target);
-}
 
 } // namespace rmalock::locks

@@ -16,9 +16,12 @@
 //    GONE of a waiting writer's node of the pool: so many counters have drained
 //
 //    arrive   v = FADD(A, 1)                                 // the one atomic of a member's reader
-//             v.MB:  if v.W: await A.GEN != v.GEN;  in
+//             v.MB:  if v.W: await A.GEN != v.GEN, or give up
+//                    in
 //             !v.MB: take the lock at home; v.arrivals says how many of the node have done so since
-//                    the phase of v.GEN began. Who finds another phase there starts a new count.
+//                    the phase of v.GEN began. A reader that finds another phase there starts a new
+//                    count.
+//    give up  until CAS(A, a -> a - 1) == a:  if a.GEN != v.GEN: in
 //    depart   o = FADD(D, -1 reader)
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
 //    join     by a reader that is inside by way of home:
@@ -33,15 +36,17 @@
 //
 // Adding W a second time clears it and flips GEN, whose carry is lost.
 //
-// Why nobody is forgotten: an arrival at a member is never taken back, and what it met is decided
-// by the one FADD. Either the owner's swap finds it, and waits for its departure; or it finds W, is
-// let in by the open that follows, and the next swap finds it. An arrival that met no member is
+// Why nobody is forgotten: what an arrival at a member met is decided by the one FADD. Either the
+// owner's swap finds it, and waits for its departure; or it finds W, is let in by the open that
+// follows, and the next swap finds it, unless it is taken back before that open, by a CAS that
+// finds the counter still closed: no swap has found it then, and none will. (A count that is taken
+// back by addition may be found by a swap first.) An arrival that met no member is
 // matched by no departure; joining and leaving drop it from the count. `inside` counts modulo 2^24:
 // departures of a phase without writers may be many, but not that many readers are inside.
 //
-// Why GEN is enough: who waits for it to flip has arrived behind a swap. The next swap comes after
-// the open that flips it, and the open after that one after this reader has departed. A node leaves
-// only by a CAS that finds nobody waiting.
+// Why GEN is enough: a reader that waits for it to flip has arrived behind a swap. The next swap
+// comes after the open that flips it, and the open after that one after this reader has departed. A
+// node leaves only by a CAS that finds no reader waiting.
 //
 // Why readers may let a node join: while one of them is inside by way of home, no writer owns the
 // target, and a writer reads MAP only after all of them have left. That holds for readers that were
@@ -89,8 +94,13 @@ class Members {
 
     Value arrive(Word a) { return fabric_.fetch_add(a, 1); }
 
-    void await_open(Word a, Value arrived) {
-        fabric_.await(a, [arrived](Value v) { return generation(v) != generation(arrived); });
+    /// For a reader that has `arrived` at a member: waits while it is closed, for `patience` at
+    /// most (0: for ever). Returns whether the reader is in, else it has not arrived.
+    bool enter(Word a, Value arrived, Duration patience) {
+        const auto is_open = [arrived](Value v) { return generation(v) != generation(arrived); };
+        return !is_closed(arrived) ||
+               fabric_.await_until(a, is_open, fabric_.after(patience)).has_value() ||
+               !take_back(a, is_open);
     }
 
     void depart(Word a) {
@@ -146,8 +156,10 @@ class Members {
         return closed;
     }
 
-    void await_drained(Word me, Value to_come) {
-        fabric_.await(field(me, kGone), fabric::equals(to_come));
+    /// `await(word, pred)` waits.
+    template <class Await>
+    void await_drained(Word me, Value to_come, Await&& await) {
+        await(field(me, kGone), fabric::equals(to_come));
         fabric_.fetch_add(field(me, kGone), Value{0} - to_come);
     }
 
@@ -180,6 +192,19 @@ class Members {
         return {target, map_ + static_cast<Slot>(node / 64)};
     }
     static Word departures(Word a) { return field(a, fabric::kWordsPerLine); }
+
+    /// Takes an arrival back, unless the counter is open now.
+    template <class IsOpen>
+    bool take_back(Word a, IsOpen is_open) {
+        const auto mark = fabric::mark(fabric_);
+        for (unsigned attempt = 0;; ++attempt) {
+            const Value seen = fabric_.get(a);
+            if (is_open(seen) || fabric_.compare_swap(a, seen, seen - 1) == seen)
+                return !is_open(seen);
+            fabric_.backoff(attempt);
+            fabric::rewind(fabric_, mark);
+        }
+    }
 
     template <class Visit>
     void for_each(Rank target, Visit&& visit) {

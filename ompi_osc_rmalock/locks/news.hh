@@ -17,6 +17,7 @@
 // said; to tell, an atomic for each node, all for one round trip. Memory: a word for each node.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "locks/lock.hh"
@@ -42,14 +43,15 @@ class News {
             fabric_.await(news_, fabric::differs(said));
         }
     }
-    /// The same, but gives up after `patience` polls in which nothing was said, or when so many
-    /// things were.
+    /// The same, but gives up when `end` has come.
     template <fabric::Predicate P>
-    void await_for(Word w, P pred, unsigned patience) {
-        for (unsigned times = 0; times < patience; ++times) {
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
+        for (;;) {
             const Value said = fabric_.get(news_);
-            if (pred(fabric_.get(w)) || !fabric_.await_for(news_, fabric::differs(said), patience))
-                return;
+            if (const Value seen = fabric_.get(w); pred(seen))
+                return seen;
+            if (!fabric_.await_until(news_, fabric::differs(said), end))
+                return std::nullopt;
         }
     }
 

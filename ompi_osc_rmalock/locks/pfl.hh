@@ -12,10 +12,9 @@
 //    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered, not 0
 //                                              while an exclusive has the lock; readers registered
 //    RO     readers that a writer waits for, and its name (drain.hh)
-//    JOIN   readers that wait to join these
+//    JOIN   the list of the readers that wait
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
-//    RH[2]  the last reader on the list of phase 0, 1
 //
 // At seat(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort stands
 // in the home's queue; COME (atomic), the writers of the node that are in or wait, and those who
@@ -28,13 +27,15 @@
 // one, and those of who held the lock before it. The baton says PASS(in a row, and what the holder
 // knows), or HEAD: the lock is to be fetched from home.
 //
-//    s_acq  unless it holds a lock elsewhere, or the target is on its node: v = arrive(A)
-//               v.MB: wait if v.W;  in
+//    s_acq  unless the target is on its node: v = arrive(A)
+//               v.MB: in, if !v.W or A opens before its patience is over; else take the arrival
+//               back
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
-//           wait(RH[s.PH]); or pass, as in pfx.hh
+//           wait(JOIN) as in pfx.hh
 //    s_rel  in by way of A: DELIVER; depart(D)
 //           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
-//                                       phase, and it could make the node a member)
+//                                       phase, it joined no drain, and could make the node a
+//                                       member)
 //               if s.XC: leave(RO)
 //    x_acq  if FADD(COME, 1) != 0: take(BATON);  if PASS: in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
@@ -44,7 +45,7 @@
 //           take(what PHASE says)
 //    take   if r: drain(RO, r);  members = GET(S).MB
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
-//               if readers are inside: open(RO); await GONE; close(RO)
+//               if readers are inside: open(RO); await GONE, in rounds; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
 //               chain = 0                                           // no reader waits for its end
 //           if in a row < T_L and chain < T_W and GET(COME) > in a row:
@@ -53,7 +54,7 @@
 //           if nsucc and chain < T_W: DELIVER; PUT(nsucc.STATUS, DIRECT)
 //           else if members: DELIVER; open(all members);  flush
 //               s = FADD_AFTER_DATA(S, PH - cohorts * X1, +X1 if nsucc)           // phase change
-//               if s.RC: wake_all(RH[s.PH])
+//               if s.RC: wake_all(JOIN)
 //               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
 //           flush(the cohort's node)
@@ -68,9 +69,9 @@
 //       barrier while they are inside.
 //   P2  So the readers at home are drained before the members are closed: until they are gone,
 //       another node may join. With r == 0 nobody can, and MB in S is all that has to be looked at.
-//   P3  Readers that hold a lock elsewhere always go home, where they may join the drain. It is
-//       open again while the members drain; else one would be shut out by an owner that waits for a
-//       reader who waits for it.
+//   P3  A reader that has waited at a closed member for its patience goes home, where it may join
+//       the drain when the drainer's round is over. The drain is open again while the members
+//       drain: a reader inside a member may be waiting for that one.
 //   P4  Members are closed by a swap that takes their count, so that nobody keeps the last one; the
 //       last to depart takes the drainer's name out, so that the owner need not come back.
 //   P5  A cohort that expects others joins the queue first and registers only if it is the first
@@ -78,13 +79,17 @@
 //       Whoever comes last to the queue may so be unregistered; a registration is left to it.
 //   P6  No node joins for a target of its own: its readers reach the home record as cheaply.
 //
+//   P7  A reader that has joined a drain does not make its node a member: the drainer may have read
+//       the map already, and would leave that member open when it goes in.
+//
 // Why it excludes: as in pfx.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
 // waits for those before it in its cohort, and T_L that did not queue for each of them and for
 // itself; for T_L of each other node for each T_L of its own; and for
-// the readers that were admitted before members closed, at one change of phase per T_W.
+// the readers that were admitted before members closed, at one change of phase per T_W, and in the
+// rounds of each drain.
 //
 // Cost off node: without members as pfx.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:
@@ -103,7 +108,6 @@
 #include "locks/drain.hh"
 #include "locks/mcs_queue.hh"
 #include "locks/members.hh"
-#include "locks/push_list.hh"
 
 namespace rmalock::locks {
 
@@ -113,8 +117,10 @@ struct PflLimits {
     Value t_w = 64;
     /// T_L: how many of them within a node, before another node has its turn, < 2^20.
     Value t_l = 64;
-    Value t_r = 0;         ///< readers let in before a writer closes the members again
-    unsigned patience = 0; ///< polls a writer waits for them at most
+    Value t_r = 0;   ///< readers let in before a writer closes the members again
+    Duration hold{}; ///< how long a writer waits for them at most
+    /// How long a waiting writer holds readers back at first (patience.hh); 0: for ever.
+    Duration patience{};
     MemberLimits members{};
 };
 
@@ -136,31 +142,22 @@ class Pfl {
     /// before the first acquire of anybody. `nodes` outlives the lock.
     Pfl(F& fabric, Slot home, Slot records, Pool& pool, const topology::Level& nodes,
         PflLimits limits = {})
-        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), drain_(fabric),
+        : fabric_(fabric), queue_(fabric), baton_(fabric), drain_(fabric),
           members_(fabric, records, nodes, limits.members), home_(home),
           records_(records + Members<F>::kMapSlots), pool_(pool), nodes_(nodes),
           my_node_(nodes.element(fabric.self())), limits_(limits) {}
 
-    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
-    /// be made to wait behind writers that wait themselves.
-    Hold acquire_shared(Rank target, bool holds_others = false) {
+    Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
-        const bool counted =
-            members_.possible() && nodes_.element(target) != my_node_ && !holds_others;
-        Value arrived = 0;
-        if (counted) {
-            arrived = members_.arrive(a);
-            if (Members<F>::is_member(arrived)) {
-                if (Members<F>::is_closed(arrived))
-                    members_.await_open(a, arrived);
-                return {kByMember};
-            }
-        }
+        const bool may_join = members_.possible() && nodes_.element(target) != my_node_;
+        const Value arrived = may_join ? members_.arrive(a) : 0;
+        const bool at_member = Members<F>::is_member(arrived);
+        if (at_member && members_.enter(a, arrived, limits_.patience))
+            return {kByMember};
         const Value s = fabric_.fetch_add(word(target, kS), 1);
-        const bool joins = counted && members_.pays(a, arrived, phase(s));
-        if (exclusives(s) != 0)
-            wait_as_reader(target, s, holds_others);
-        return {joins ? kJoins : kByHome};
+        const bool joins = may_join && !at_member && members_.pays(a, arrived, phase(s));
+        const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
+        return {joins && !guest ? kJoins : kByHome}; // P7
     }
 
     void release_shared(Rank target, Hold held) {
@@ -196,8 +193,9 @@ class Pfl {
         const Turn mine = extended(target, unpacked(held.opaque >> Baton::kPassedBits));
         const Value passed = held.opaque & Baton::kMostPassed;
         const Word come = cohort(target, kCome), baton = cohort(target, kBaton);
-        if (mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
-            fabric_.get(come) > mine.in_a_row) {
+        const bool stays = mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
+                           fabric_.get(come) > mine.in_a_row;
+        if (stays) {
             Turn next = mine;
             ++next.in_a_row, ++next.chain;
             fabric::deliver(fabric_, target);
@@ -221,7 +219,7 @@ class Pfl {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4, kJoin = 6; // home
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4; // home
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
     // uses.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
@@ -287,6 +285,7 @@ class Pfl {
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
     static_assert(kTurnBits < 59 && kNameBits < 59);
+    static_assert(kLargestTurn < Value{1} << kCountBits);
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -305,23 +304,15 @@ class Pfl {
     // ---- readers at home ------------------------------------------------------------------------
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
 
-    /// For a reader that registered in the phase of `s`, behind an exclusive.
-    void wait_as_reader(Rank target, Value s, bool holds_others) {
-        const auto over = [&] { return is_over(target, s); };
+    /// For a reader that registered in the phase of `s`, behind an exclusive. Returns whether it
+    /// may have joined a drain.
+    bool wait_as_reader(Rank target, Value s) {
         const Word node = pool_.take();
-        if (holds_others)
-            drain_.pass(drains(target), list(target, s), node, over);
-        else
-            readers_.wait(list(target, s), node, over, joiners(target));
+        const bool guest = drain_.wait(drains(target), node, [&] { return is_over(target, s); });
         pool_.give(node);
-    }
-    Word list(Rank target, Value s) const {
-        return word(target, kRh + static_cast<Slot>(phase(s)));
+        return guest;
     }
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
-    auto joiners(Rank target) {
-        return [this, target] { drain_.wake_joiners(drains(target)); };
-    }
 
     // ---- exclusives -----------------------------------------------------------------------------
     Turn fetch_from_home(Rank target) {
@@ -402,8 +393,9 @@ class Pfl {
     bool take_from_readers(Rank target, Word own, Value message, bool handed_over) {
         const Value r = readers(message);
         bool members = tells_of_members(message);
+        Rounds<F> rounds(limits_.patience);
         if (r != 0) {
-            drain_.drain(drains(target), own, r);
+            drain_.drain(drains(target), own, r, rounds);
             // Only now: until all of them have left, one may have made its node a member (P2).
             members = has_members(fabric_.get(word(target, kS)));
         }
@@ -415,21 +407,23 @@ class Pfl {
         if (closed.left != 0)
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
         if (closed.to_come != 0) {
-            // Those who hold a lock elsewhere have to get past us while we wait (P3).
-            drain_.open(drains(target), own);
-            members_.await_drained(own, closed.to_come);
-            drain_.close(drains(target), own);
+            drain_.open(drains(target), own); // P3
+            members_.await_drained(own, closed.to_come, [&](Word gone, auto all) {
+                drain_.await(drains(target), own, gone, all, rounds);
+            });
+            drain_.close(drains(target), own, rounds);
         }
         return closed.remain != 0;
     }
 
     /// The hold: who waits for T_R readers makes them one batch.
     void let_readers_in(Rank target) {
-        if (limits_.t_r == 0 || limits_.patience == 0)
+        if (limits_.t_r == 0 || limits_.hold.count() == 0)
             return;
-        fabric_.await_for(
+        fabric_.await_until(
             counter(my_node_, target),
-            [this](Value v) { return Members<F>::arrivals(v) >= limits_.t_r; }, limits_.patience);
+            [this](Value v) { return Members<F>::arrivals(v) >= limits_.t_r; },
+            fabric_.after(limits_.hold));
     }
 
     /// Lets the readers in that wait, and whoever is next take the target from them.
@@ -442,7 +436,7 @@ class Pfl {
         const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS),
                                                      kPhase - (mine.cohorts - inherited) * kX1);
         if (readers(s) != 0) {
-            readers_.wake_all(list(target, s), joiners(target));
+            drain_.admit(drains(target));
             fabric::mode_changed(fabric_);
         }
         if (succ == 0 && exclusives(s) == mine.cohorts)
@@ -459,7 +453,6 @@ class Pfl {
     F& fabric_;
     McsQueue<F> queue_;
     Baton baton_;
-    PushList<F> readers_;
     Drain<F> drain_;
     Members<F> members_;
     Slot home_, records_;

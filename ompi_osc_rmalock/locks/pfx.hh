@@ -9,18 +9,16 @@
 //
 //    S      [ PH:1 | XC:31 | RC:32 ]   phase; exclusives registered; readers registered
 //    RO     readers that an exclusive waits for, and its name (drain.hh)
-//    JOIN   readers that wait to join these
+//    JOIN   the list of the readers that wait
 //    TAIL   last exclusive in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r);
 //           with T_L the BATON of baton.hh
-//    RH[2]  last reader on the list of phase 0, 1
 //
 // Words of a node (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
 // has left; WAKE of the list.
 //
 //    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
-//           wait(RH[s.PH]) for the end of the phase: GET(S).PH != s.PH
-//           or pass(RH[s.PH]), if it holds a lock elsewhere: until that, or until it has joined the
+//           wait(JOIN) for the end of the phase, GET(S).PH != s.PH, or until it has joined the
 //               readers that are being drained (drain.hh)
 //    s_rel  s = FADD_AFTER_DATA(S, -1)
 //           if s.XC: leave(RO)
@@ -33,7 +31,7 @@
 //    x_rel  succ = in the queue ? (NEXT or leave(TAIL)) : 0
 //           if succ and chain < T_W: DELIVER; PUT(succ.STATUS, DIRECT(chain)); return
 //           s = FADD_AFTER_DATA(S, PH - chain * X1)                              // phase change
-//           if s.RC: wake_all(RH[s.PH])
+//           if s.RC: wake_all(JOIN)
 //           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
@@ -44,7 +42,7 @@
 //           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(RO, r);  in
 //    x_rel  if it had the baton and chain < T_W and GET(S).XC > chain:
 //               DELIVER; give(BATON, DIRECT(chain)); return
-//           s = FADD_AFTER_DATA(S, PH - chain * X1);  if s.RC: wake_all(RH[s.PH])
+//           s = FADD_AFTER_DATA(S, PH - chain * X1);  if s.RC: wake_all(JOIN)
 //           if s.XC > chain: give(BATON, PHASE(s.RC))
 //
 // The baton is given only if more are registered than have been inside since the change of phase:
@@ -62,17 +60,18 @@
 // in what the drainer looks at. It has to be the drain of its own phase: if the phase has changed
 // since, the reader was admitted by that, is counted in r, and takes the 1 back.
 //
-// Why one has to join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0
+// Why readers join: p holds T0 shared and wants T1 exclusively, q holds T1 shared and wants T0
 // shared, x waits for T0 exclusively. A program that runs with locks that prefer readers must not
-// deadlock here; q has to go past x. The lock cannot know, so it is told (`holds_others`). Such a
-// reader waits in a list of its own: on that of its phase it could not leave when it has joined.
+// deadlock here; q has to go past x. So has a reader whose message p waits for. No lock can know;
+// hence the drainer's rounds (patience.hh).
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
 // being in the queue; the first of the queue meets it in HW, whoever comes first.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
 // admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
-// readers admitted before it at one change of phase per T_W of them. With T_L it is passed T_L
+// readers admitted before it at one change of phase per T_W of them, and in the rounds of each
+// drain. With T_L it is passed T_L
 // times as well, by exclusives that did not queue, for itself and for each before it.
 //
 // Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
@@ -87,7 +86,6 @@
 #include "locks/baton.hh"
 #include "locks/drain.hh"
 #include "locks/mcs_queue.hh"
-#include "locks/push_list.hh"
 
 namespace rmalock::locks {
 
@@ -98,6 +96,8 @@ struct PfxLimits {
     /// T_L: how many may take a released lock past the first of the queue; 0: nobody, it is handed
     /// over. Only where all processes are on one node. < 2^20.
     Value t_l = 0;
+    /// How long a waiting exclusive holds readers back at first (patience.hh); 0: for ever.
+    Duration patience{};
 };
 
 template <fabric::Fabric F>
@@ -114,27 +114,21 @@ class Pfx {
     /// The home record is slots `home`... of every rank, zeroed before the first acquire of
     /// anybody.
     Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
-        : fabric_(fabric), queue_(fabric), baton_(fabric), readers_(fabric), drain_(fabric),
-          home_(home), pool_(pool), limits_(limits) {}
+        : fabric_(fabric), queue_(fabric), baton_(fabric), drain_(fabric), home_(home), pool_(pool),
+          limits_(limits) {}
 
-    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
-    /// be made to wait behind writers that wait themselves.
-    Hold acquire_shared(Rank target, bool holds_others = false) {
+    Hold acquire_shared(Rank target) {
         Value s;
-        return begin_shared(target, s) ? Hold{} : finish_shared(target, s, holds_others);
+        return begin_shared(target, s) ? Hold{} : finish_shared(target, s);
     }
     /// The same in two steps (lock.hh).
     bool begin_shared(Rank target, Value& s) {
         s = fabric_.fetch_add(word(target, kS), 1);
         return exclusives(s) == 0;
     }
-    [[gnu::noinline]] Hold finish_shared(Rank target, Value s, bool holds_others) {
-        const auto over = [&] { return is_over(target, s); };
+    [[gnu::noinline]] Hold finish_shared(Rank target, Value s) {
         const Word node = pool_.take();
-        if (holds_others)
-            drain_.pass(drains(target), list(target, s), node, over);
-        else
-            readers_.wait(list(target, s), node, over, joiners(target));
+        drain_.wait(drains(target), node, [&] { return is_over(target, s); });
         pool_.give(node);
         return {};
     }
@@ -176,7 +170,7 @@ class Pfx {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kRh = 4, kJoin = 6; // home
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4; // home
 
     // ---- what the words hold --------------------------------------------------------------------
     static constexpr unsigned kReaderBits = 32;
@@ -191,6 +185,7 @@ class Pfx {
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
     static_assert(kNameBits < Baton<F>::kMessageBits);
+    static_assert(kLargestTurn < Value{1} << (64 - kNameBits) && kLargestTurn < kPhase / kX1);
     static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
@@ -209,15 +204,7 @@ class Pfx {
 
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
 
-    /// The list of the readers that wait for the end of the phase in `s`.
-    Word list(Rank target, Value s) const {
-        return word(target, kRh + static_cast<Slot>(phase(s)));
-    }
-
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
-    auto joiners(Rank target) {
-        return [this, target] { drain_.wake_joiners(drains(target)); };
-    }
 
     /// Whether the phase in `s` is over.
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
@@ -302,7 +289,8 @@ class Pfx {
         if (r == 0)
             return;
         fabric::mode_changed(fabric_);
-        drain_.drain(drains(target), node, r);
+        Rounds<F> rounds(limits_.patience);
+        drain_.drain(drains(target), node, r, rounds);
     }
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
@@ -317,7 +305,7 @@ class Pfx {
     [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
         if (readers(s) != 0) {
             fabric::mode_changed(fabric_);
-            const Value first = readers_.wake_all(list(target, s), joiners(target));
+            const Value first = drain_.admit(drains(target));
             if (first != 0)
                 fabric::handed_over(fabric_, node_of(first).rank);
         }
@@ -337,7 +325,6 @@ class Pfx {
     F& fabric_;
     McsQueue<F> queue_;
     Baton<F> baton_;
-    PushList<F> readers_;
     Drain<F> drain_;
     Slot home_;
     Pool& pool_;

@@ -1,26 +1,20 @@
-// A list of waiters that is pushed onto with swaps and woken as a whole, when something is over.
+// A list of waiters that is pushed onto with swaps and woken as a whole.
 //
-// Words: the list's head, [ beside:24 | the last node pushed:40 ] (atomic); WAKE of each node
-// (mailbox).
+// Words: the list's head, the name of the last node pushed (atomic); WAKE of each node (mailbox).
 //
 //    wait       loop  prev = SWAP(head, me)
-//                     if over: wake_all             // who ended it may have emptied the list
-//                     before await WAKE; WAKE = 0; serve(prev)
-//                     if over, then or now: return  // a wake is a hint, verify it
-//    wake_all   serve(SWAP(head, 0))
-//    serve(v)   if v.node: PUT(v.node.WAKE, 1);  if v.beside: do what the caller says
-//    ask        if !GET(head).beside: FADD(head, beside + 1)
+//                     if over: wake_all(LOOK)       // the list may have been woken before the push
+//                     w = await WAKE != 0;  WAKE = 0;  if prev: PUT(prev.WAKE, w)
+//                     if over, then or now, or w lets it go: return   // a wake is a hint, verify
+//                     it
+//    wake_all   h = SWAP(head, 0);  if h: PUT(h.WAKE, w)
 //
-// `over` must stay true until the waiter has done what it waited for, or whoever makes it true
-// again calls wake_all, as who makes it true has to in any case. Then nobody is lost: a node on the
-// list is woken through the ones pushed after it, and the last one either was found by that
-// wake_all or sees that it is over and serves the list. A node may be woken twice; WAKE is a word
-// of its own, so a wake that comes late, when the node waits for something else, only makes it look
-// again.
-//
-// Who waits elsewhere for the same end as well asks, and looks afterwards whether it is over. What
-// was asked for is found by wake_all, or by the next one that was pushed, in its prev, and so done
-// when that one is woken: who finds that somebody has asked already need not ask again.
+// `over` must stay true until the waiter has done what it waited for; the process that makes it
+// true calls wake_all afterwards. Then no waiter is lost: a node on the list is woken through the
+// ones pushed after it, and the last one either was found by that wake_all or sees that it is over
+// and wakes the list. A node may be woken twice; WAKE is a word of its own, so a wake that comes
+// late, when the node waits for something else, only makes its owner look again. Of two wakes that
+// come together one may be lost: LOOK is repeated by the waiter's own look, other wakes by rounds.
 //
 // Cost: each waiter wakes one other, a chain of one hop per waiter.
 #pragma once
@@ -32,54 +26,42 @@ namespace rmalock::locks {
 template <fabric::Fabric F>
 class PushList {
   public:
-    static constexpr Slot kWake = 3; // of a node; 0-2 are in mcs_queue.hh and drain.hh
+    static constexpr Slot kWake = 3;  // of a node; 0-2 are in mcs_queue.hh and drain.hh
+    static constexpr Value kLook = 1; ///< a wake that says nothing; no name of a node
 
     explicit PushList(F& fabric) : fabric_(fabric) {}
 
-    struct Nothing {
-        void operator()() const {}
-    };
-
-    template <class Over, class Beside = Nothing>
-    void wait(Word head, Word node, Over&& over, Beside beside = {}) {
-        for (bool done = false; !done; done = done || over()) {
-            const Value prev = push(head, node);
-            done = over();
+    /// Returns when over(): false, or when woken(w) for a wake w other than LOOK: true.
+    template <class Over, class Woken>
+    bool wait(Word head, Word node, Over&& over, Woken&& woken) {
+        const auto mark = fabric::mark(fabric_);
+        for (;;) {
+            const Value prev = fabric_.swap(head, name_of(node));
+            const bool done = over();
             if (done)
-                wake_all(head, beside);
-            await_wake(node, prev, beside);
+                wake_all(head, kLook);
+            const Value wake = await_wake(node, prev);
+            if (done || over())
+                return false;
+            if (wake != kLook && woken(wake))
+                return true;
+            fabric::rewind(fabric_, mark);
         }
     }
 
-    // The same in parts, for who has something to do in between.
-    Value push(Word head, Word node) { return fabric_.swap(head, name_of(node)); }
-    template <class Beside = Nothing>
-    void await_wake(Word node, Value prev, Beside beside = {}) {
-        fabric_.await(field(node, kWake), fabric::equals(1));
-        fabric_.put(field(node, kWake), 0);
-        serve(prev, beside);
-    }
-
     /// Returns the name of the node that was woken first, 0 if there was none.
-    template <class Beside = Nothing>
-    Value wake_all(Word head, Beside beside = {}) {
-        return serve(fabric_.swap(head, 0), beside);
-    }
-
-    /// Whoever wakes the list does `beside`, too.
-    void ask(Word head) {
-        if (fabric_.get(head) <= kNameMask)
-            fabric_.fetch_add(head, kNameMask + 1);
-    }
+    Value wake_all(Word head, Value wake) { return serve(fabric_.swap(head, 0), wake); }
 
   private:
-    template <class Beside>
-    Value serve(Value v, Beside beside) {
-        const Value name = v & kNameMask;
+    Value await_wake(Word node, Value prev) {
+        const Value wake = fabric_.await(field(node, kWake), fabric::differs(0));
+        fabric_.put(field(node, kWake), 0);
+        serve(prev, wake);
+        return wake;
+    }
+    Value serve(Value name, Value wake) {
         if (name != 0)
-            fabric_.put(field(node_of(name), kWake), 1);
-        if (v != name)
-            beside();
+            fabric_.put(field(node_of(name), kWake), wake);
         return name;
     }
 

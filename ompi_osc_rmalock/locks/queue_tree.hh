@@ -129,6 +129,7 @@ class QueueTree {
 
     static constexpr unsigned kCountBits = 24;
     static constexpr Value kCountMask = (Value{1} << kCountBits) - 1;
+    static_assert(kLargestTurn <= kCountMask);
     static constexpr Value kPass = Value{1} << 62, kAcquireParent = Value{2} << 62,
                            kModeChange = Value{3} << 62;
 

@@ -26,7 +26,8 @@ class Registered final : public WindowLock {
           pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), design.slots.nodes),
           lock_(build(kept_ ? *kept_ : design, pool_)), nodes_(design.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
-                nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design))) {}
+                nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design)),
+                design.thresholds.patience) {}
 
     // The two steps of an acquire (lock.hh), for who knows the class.
     bool begin(Rank target, bool exclusive, Value& seen) {
@@ -34,14 +35,12 @@ class Registered final : public WindowLock {
     }
     /// After the first step was all.
     static constexpr Hold alone(bool exclusive) { return exclusive ? Lock::kAlone : Hold{}; }
-    Hold finish(Rank target, bool exclusive, Value seen, bool holding) {
-        return exclusive ? gate_.finish_exclusive(target, seen, holding)
-                         : lock_.finish_shared(target, seen, holding);
+    Hold finish(Rank target, bool exclusive, Value seen) {
+        return exclusive ? gate_.finish_exclusive(target, seen) : lock_.finish_shared(target, seen);
     }
 
-    Hold acquire(Rank target, bool exclusive, bool holding) override {
-        return exclusive ? gate_.acquire_exclusive(target, holding)
-                         : acquire_shared(lock_, target, holding);
+    Hold acquire(Rank target, bool exclusive) override {
+        return exclusive ? gate_.acquire_exclusive(target) : lock_.acquire_shared(target);
     }
     void release(Rank target, bool exclusive, Hold hold) override {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
@@ -50,7 +49,7 @@ class Registered final : public WindowLock {
     bool is_taken(Rank target, bool exclusive) override {
         return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
     }
-    void acquire_all(bool holding) override { gate_.enter_all(holding); }
+    void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
     Value most_in_a_row() const override {

@@ -65,7 +65,7 @@ TreeLimits tree_limits(const Parts& parts) {
     return limits;
 }
 
-constexpr unsigned kPatience = 1000; // polls for T_R readers, who may never come
+constexpr Duration kHold{50}; // for T_R readers, which may never come
 
 DirectPassive<WindowFabric> build(const Parts& parts, Is<DirectPassive<WindowFabric>>) {
     return {parts.fabric, WindowSlots::lock};
@@ -77,7 +77,10 @@ Pfx<F> build(const PartsOn<F>& parts, Is<Pfx<F>>) {
     constexpr Value kOftenPassed = 64;
     // The first of the queue polls a word at home, which only its own node can do for nothing.
     const Value t_l = parts.design.one_node ? parts.design.thresholds.innermost(kOftenPassed) : 0;
-    return {parts.fabric, WindowSlots::lock, parts.pool, {.t_w = parts.t_w(), .t_l = t_l}};
+    return {parts.fabric,
+            WindowSlots::lock,
+            parts.pool,
+            {.t_w = parts.t_w(), .t_l = t_l, .patience = parts.design.thresholds.patience}};
 }
 
 Pfl<WindowFabric> build(const Parts& parts, Is<Pfl<WindowFabric>>) {
@@ -93,7 +96,8 @@ Pfl<WindowFabric> build(const Parts& parts, Is<Pfl<WindowFabric>>) {
             {.t_w = parts.t_w(2 * kOftenInARow),
              .t_l = std::max<Value>(1, parts.design.thresholds.innermost(most)),
              .t_r = parts.design.thresholds.t_r,
-             .patience = kPatience}};
+             .hold = kHold,
+             .patience = parts.design.thresholds.patience}};
 }
 
 DMcs<WindowFabric> build(const Parts& parts, Is<DMcs<WindowFabric>>) {
@@ -108,8 +112,10 @@ RmaMcs<WindowFabric> build(const Parts& parts, Is<RmaMcs<WindowFabric>>) {
 }
 
 RmaRw<WindowFabric> build(const Parts& parts, Is<RmaRw<WindowFabric>>) {
-    const RmaRwLimits limits{
-        .tree = tree_limits(parts), .t_r = parts.design.thresholds.t_r, .patience = kPatience};
+    const RmaRwLimits limits{.tree = tree_limits(parts),
+                             .t_r = parts.design.thresholds.t_r,
+                             .hold = kHold,
+                             .patience = parts.design.thresholds.patience};
     return {parts.fabric, WindowSlots::lock,         parts.elements(),
             parts.pool,   parts.design.machine.tree, parts.design.counters,
             limits};
@@ -144,10 +150,10 @@ constexpr bool kQueues = requires {
 template <class Lock>
 class OwnRoom {
   public:
-    OwnRoom(WindowFabric&, Lock& lock, Slot, const GateNodes&) : lock_(lock) {}
-    Hold acquire_exclusive(Rank target, bool) { return lock_.acquire_exclusive(target); }
+    OwnRoom(WindowFabric&, Lock& lock, Slot, const GateNodes&, Duration) : lock_(lock) {}
+    Hold acquire_exclusive(Rank target) { return lock_.acquire_exclusive(target); }
     void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
-    void enter_all(bool) { lock_.acquire_all(); }
+    void enter_all() { lock_.acquire_all(); }
     void leave_all() { lock_.release_all({}); }
     std::uint64_t changes() const { return 0; }
 
@@ -175,6 +181,7 @@ struct Entry {
     bool queues;
     bool climbs;                            ///< the tree
     bool ledgers;                           ///< where there are several nodes
+    bool shares;                            ///< a target with others (lock.hh, has_shared_mode)
     Slot (*elements)(const Design& design); ///< null: none
     std::unique_ptr<WindowLock> (*make)(const Design& design, WindowFabric& fabric);
 };
@@ -185,6 +192,7 @@ constexpr Entry entry() {
                kQueues<Lock>,
                kClimbs<Lock>,
                kIsLookedFor<Lock>,
+               has_shared_mode<Lock>,
                nullptr,
                [](const Design& design, WindowFabric& fabric) -> std::unique_ptr<WindowLock> {
                    constexpr bool kKeep = kClimbs<Lock> || kKnowsNodes<Lock>;
@@ -226,12 +234,17 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
         static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
         return {word, "more ranks than a process has queue nodes"};
     if (!automatic)
-        return {find(wanted).name, "asked for by parameter or info key"};
+        return {find(wanted).name, find(wanted).shares
+                                       ? "asked for by parameter or info key"
+                                       : "asked for by parameter or info key; shared locks of one "
+                                         "target exclude each other: processes that are to hold "
+                                         "one together wait for ever"};
     if (traits.ranks == 1)
         return {word, "one process: nobody contends"};
     if (traits.one_node)
         return {queue,
-                "one node: nobody starves, and who runs may pass who waits, but not for ever"};
+                "one node: nobody starves, and those that run may pass those that wait, but not "
+                "for ever"};
     return {Pfl<WindowFabric>::kName,
             "several nodes: nobody starves, writers queue on their node, and so do readers that "
             "come often"};

@@ -16,9 +16,7 @@ using WindowFabric = fabric::HybridFabric;
 class WindowLock {
   public:
     virtual ~WindowLock() = default;
-    /// `holding`: this process holds a lock already, of this or any other window
-    /// (locks/all_gate.hh).
-    virtual Hold acquire(Rank target, bool exclusive, bool holding) = 0;
+    virtual Hold acquire(Rank target, bool exclusive) = 0;
     virtual void release(Rank target, bool exclusive, Hold hold) = 0;
     /// Whether release() sees to it that the holder's puts are at the target before others get in
     /// (fabric/concept.hh); else they have to be before it is called.
@@ -27,7 +25,7 @@ class WindowLock {
     /// without a shared mode cannot tell a shared holder from an exclusive one; then shared
     /// acquires hear no.
     virtual bool is_taken(Rank target, bool exclusive) = 0;
-    virtual void acquire_all(bool holding) = 0;
+    virtual void acquire_all() = 0;
     virtual void release_all() = 0;
     /// How often this process has changed for whom the gate is (locks/all_gate.hh).
     virtual std::uint64_t gate_changes() const = 0;

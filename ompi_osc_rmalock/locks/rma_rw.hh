@@ -7,15 +7,13 @@
 // Words, for every target t: the tree of queues (DT, queue_tree.hh), and for each physical counter
 // of the distributed counter (DC), at seat c(p) of every group of T_DC processes, on two lines:
 //
-//    ARRIVE  [ GEN:1 | WRITE:1 | readers that arrived:62 ]                        atomic
+//    ARRIVE  [ GEN:1 | WRITE:1 | ROUND:1 | readers that arrived:61 ]              atomic
 //    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
 //
 //    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
-//                     if v.WRITE: await ARRIVE.GEN != v.GEN                       L9: 5-8, 13-24
-//                       who holds a lock elsewhere does not wait so but tries, again and
-//                       again, to join the readers inside:                        D9
-//                           if ARRIVE.GEN != v.GEN: in
-//                           if DEPART.PAR == v.GEN and join: in
+//                     if v.WRITE: until ARRIVE.GEN != v.GEN:                      L9: 5-8, 13-24
+//                         await that, or another ARRIVE.ROUND
+//                         if DEPART.PAR == v.GEN and join: in                     D9
 //    join             d = FADD(DEPART, -1)
 //                     if d.PAR == v.GEN: FADD(ARRIVE, -1); return true
 //                     ADD(DEPART, 1); return false
@@ -26,6 +24,8 @@
 //                     for each counter: v = FADD(ARRIVE, WRITE);  open = [v.GEN | v.readers]
 //                     until for each counter CAS(DEPART, open -> open ^ PAR) == open:
 //                         undo those that were closed;  for each counter: await DEPART == open
+//                             and at the end of each round (patience.hh):         D9
+//                                 for each counter: ADD(ARRIVE, +ROUND, or -ROUND);  flush
 //    writer release   release<N … 1>, and at level 1                              L5, L8
 //                     if total >= T_W or no successor:                            L8: 5-13
 //                         reset_counters;  next = MODE_CHANGE
@@ -39,30 +39,30 @@
 //   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
 //       resets, which clears the flag of a writer that came in between, or waits for a reset that
 //       nobody makes.
-//   D3  Nothing is subtracted from the counters (but see D9): they count on, 62 bits wide. The
-//   paper's reset
-//       takes DEPART from ARRIVE and then from DEPART; a writer that flags in between sees a
-//       drained counter with a reader inside.
+//   D3  Nothing is subtracted from the counters (but see D9): they count on, 61 bits wide. The
+//       paper's reset takes DEPART from ARRIVE and then from DEPART; a writer that flags in between
+//       sees a drained counter with a reader inside.
 //   D4  WRITE is a bit, toggled by addition, instead of INT64_MAX / 2, which counts mix with.
 //   D5  A reader that meets WRITE stays counted and waits for GEN to flip, instead of taking its
 //       count back and trying again. The next writer drains it, so it cannot miss the window
 //       between two writers, and it makes one atomic however long it waits.
 //   D6  T_R is how many readers a writer lets arrive at its own counter, after the lock came back
-//       to the readers, before it closes them again. It waits no longer than `patience` polls, so
-//       that a counter nobody uses holds nobody up. As printed, T_R protects nobody.
+//       to the readers, before it closes them again. It waits no longer than `hold`, so that a
+//       counter without readers holds nobody up. As printed, T_R protects nobody.
 //   D7  T_W counts critical sections (T4).
 //   D8  Counters are dealt out per target over the group that shares them.
-//   D9  A reader that holds a lock elsewhere must not wait for a writer that waits for readers:
-//   they
-//       may wait for it. It joins those inside, as long as the writer has not closed its counter,
-//       which the writer does in the step in which it finds that all have departed from there, and
-//       undoes if it then finds readers at another counter. PAR is GEN while the counter is open.
+//   D9  A reader must not wait without end for a writer that itself waits for readers: one of those
+//       may be waiting for it (patience.hh). When the writer's round is over, the readers that wait
+//       join those inside, as long as the writer has not closed their counter, which the writer
+//       does in the step in which it finds that all have departed from there, and undoes if it then
+//       finds readers at another counter. PAR is GEN while the counter is open.
 //       It cannot come round to v.GEN while the reader stands there, because the next writer waits
-//       for it. Who has joined takes its arrival back: the writer did not count it, and it departs
-//       like the others. 512 counters at most.
+//       for it. A reader that has joined takes its arrival back: the writer did not count it, and
+//       it departs like the others. 512 counters at most.
 //
 // Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
-// counters once and waits for the readers that arrived before that; writers queue as in RMA-MCS.
+// counters once and waits for the readers that arrived before that, and for those of its rounds;
+// writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
 // counter is on the node. Writer uncontended: N atomics, then 2 per counter, or more with a wait
@@ -70,15 +70,18 @@
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
+#include "locks/patience.hh"
 #include "locks/queue_tree.hh"
 
 namespace rmalock::locks {
 
 /// Thresholds of RmaRw.
 struct RmaRwLimits {
-    TreeLimits tree{};     ///< T_L,i and T_W
-    Value t_r = 0;         ///< readers let in before a writer closes the counters again
-    unsigned patience = 0; ///< polls a writer waits for them at most
+    TreeLimits tree{}; ///< T_L,i and T_W
+    Value t_r = 0;     ///< readers let in before a writer closes the counters again
+    Duration hold{};   ///< how long a writer waits for them at most
+    /// How long a waiting writer holds readers back at first (patience.hh); 0: for ever.
+    Duration patience{};
 };
 
 template <fabric::Fabric F>
@@ -102,18 +105,11 @@ class RmaRw {
           first_counter_(elements + QueueTree<F>::element_slots(tree)), counters_(counters),
           limits_(limits) {}
 
-    /// `holds_others`: the process holds a lock on another target, of whatever window, and must not
-    /// be made to wait behind writers that wait themselves.
-    Hold acquire_shared(Rank target, bool holds_others = false) {
+    Hold acquire_shared(Rank target) {
         const Word arrive = my_counter(target);
         const Value before = fabric_.fetch_add(arrive, 1);
-        if ((before & kWrite) == 0)
-            return {};
-        const Value mine = generation(before);
-        if (holds_others)
-            pass_waiting_writer(arrive, mine);
-        else
-            fabric_.await(arrive, [mine](Value v) { return generation(v) != mine; });
+        if ((before & kWrite) != 0)
+            wait_as_reader(arrive, before);
         return {};
     }
 
@@ -150,10 +146,11 @@ class RmaRw {
 
   private:
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
-    static constexpr Value kWrite = Value{1} << 62;
+    static constexpr Value kWrite = Value{1} << 62, kRound = Value{1} << 61, kRounds = 2;
 
     static constexpr Value generation(Value arrive) { return arrive >> 63; }
-    static constexpr Value readers(Value arrive) { return arrive & (kWrite - 1); }
+    static constexpr Value round(Value arrive) { return arrive / kRound % kRounds; }
+    static constexpr Value readers(Value arrive) { return arrive % kRound; }
 
     static constexpr Value kParity = Value{1} << 63;
     /// A negative count has borrowed from the parity: sign-extend first, then subtract.
@@ -179,11 +176,19 @@ class RmaRw {
     /// DEPART of every counter when all readers that a writer waits for have departed.
     using Open = std::array<Value, Pool::kMaxNodes>; // more ranks than that have another lock
 
-    void pass_waiting_writer(Word arrive, Value mine) {
-        for (unsigned attempt = 1; generation(fabric_.get(arrive)) == mine; ++attempt) {
-            if (parity(fabric_.get(depart(arrive))) == mine && join(arrive, mine))
+    /// For a reader whose arrival found `before`.
+    void wait_as_reader(Word arrive, Value before) {
+        const Value mine = generation(before);
+        Value seen = before;
+        const auto mark = fabric::mark(fabric_);
+        for (;;) {
+            seen = fabric_.await(arrive, [mine, last = round(seen)](Value v) {
+                return generation(v) != mine || round(v) != last;
+            });
+            if (generation(seen) != mine ||
+                (parity(fabric_.get(depart(arrive))) == mine && join(arrive, mine)))
                 return;
-            fabric_.backoff(attempt);
+            fabric::rewind(fabric_, mark, round(seen));
         }
     }
 
@@ -201,12 +206,44 @@ class RmaRw {
         let_readers_in(target);
         // Flag all before waiting for any: the counters drain side by side.
         Open open; // not cleared: it is large
-        for (std::size_t g = 0; g < counters_.elements(); ++g)
-            open[g] = all_departed(fabric_.fetch_add(counter(g, target), kWrite));
+        Value before = 0;
+        for (std::size_t g = 0; g < counters_.elements(); ++g) {
+            before = fabric_.fetch_add(counter(g, target), kWrite);
+            open[g] = all_departed(before);
+        }
         fabric::mode_changed(fabric_);
+        Drainage drainage{Rounds<F>(limits_.patience), round(before)};
         while (!close_all(target, open))
-            for (std::size_t g = 0; g < counters_.elements(); ++g)
-                fabric_.await(depart(counter(g, target)), fabric::equals(open[g]));
+            await_departures(target, open, drainage);
+    }
+
+    /// What a writer that waits for readers knows of its rounds. ROUND is the same at all counters.
+    struct Drainage {
+        Rounds<F> rounds;
+        Value round;
+    };
+    void await_departures(Rank target, const Open& open, Drainage& now) {
+        const auto mark = fabric::mark(fabric_);
+        fabric::Moment end = fabric_.after(now.rounds.next());
+        for (std::size_t g = 0; g < counters_.elements();) {
+            const Word here = depart(counter(g, target));
+            if (fabric_.await_until(here, fabric::equals(open[g]), end)) {
+                ++g;
+                continue;
+            }
+            next_round(target, now.round);
+            end = fabric_.after(now.rounds.next());
+            fabric::rewind(fabric_, mark, now.round * counters_.elements() + g);
+        }
+    }
+
+    void next_round(Rank target, Value& round) {
+        const Value next = (round + 1) % kRounds;
+        for (std::size_t g = 0; g < counters_.elements(); ++g)
+            fabric_.add(counter(g, target), (next - round) * kRound);
+        round = next;
+        // In order: two that land swapped could carry into WRITE.
+        fabric_.flush_all();
     }
 
     /// From the moment at which all have departed, nobody joins them any more. While readers are
@@ -225,12 +262,13 @@ class RmaRw {
 
     /// T_R; see D6.
     void let_readers_in(Rank target) {
-        if (limits_.t_r == 0 || limits_.patience == 0)
+        if (limits_.t_r == 0 || limits_.hold.count() == 0)
             return;
         const Word arrive = my_counter(target);
         const Value enough = readers(fabric_.get(arrive)) + limits_.t_r;
-        fabric_.await_for(
-            arrive, [enough](Value v) { return readers(v) >= enough; }, limits_.patience);
+        fabric_.await_until(
+            arrive, [enough](Value v) { return readers(v) >= enough; },
+            fabric_.after(limits_.hold));
     }
 
     void reset_counters(Rank target) {

@@ -22,7 +22,6 @@ const rmalock_host_t& host() {
 }
 void set_host(const rmalock_host_t& host) {
     the_host = host;
-    detail::threads = host.threads;
 }
 
 void report(int level, const char* format, ...) {

@@ -30,7 +30,7 @@ inline locks::Hold Window::acquire(Rank target, bool exclusive) {
         courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
                          [&] { return lock_->is_taken(target, true); });
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
-            [&] { hold = lock_->acquire(target, exclusive, process_holds_any()); });
+            [&] { hold = lock_->acquire(target, exclusive); });
     if (polite) [[unlikely]]
         courtesy_.after(target, std::chrono::nanoseconds(
                                     fabric_.waits().times != 0 ? fabric_.waits().nanoseconds : 0));
@@ -38,7 +38,7 @@ inline locks::Hold Window::acquire(Rank target, bool exclusive) {
 }
 
 inline void Window::acquire_all() {
-    observe({Mode::all}, [&] { lock_->acquire_all(process_holds_any()); });
+    observe({Mode::all}, [&] { lock_->acquire_all(); });
 }
 
 inline void Window::release(Rank target, bool exclusive, locks::Hold hold) {

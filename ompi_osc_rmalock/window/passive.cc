@@ -36,7 +36,6 @@ Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
     locks::Hold hold;
     if (!nocheck)
         hold = acquire(target, exclusive);
-    count_process_hold(+1);
     const Guard guard(*this);
     if (threads_) // others may have claimed places, and moved this one
         mine = held_.find(target);
@@ -48,11 +47,10 @@ Status Window::finish_lock(Rank target, bool exclusive, locks::Value seen) {
     const Mode mode = exclusive ? Mode::exclusive : Mode::shared;
     fabric::Waits& waits = fabric_.waits();
     waits.times = 0;
-    const locks::Hold hold = plain_lock_->finish(target, exclusive, seen, process_holds_any());
+    const locks::Hold hold = plain_lock_->finish(target, exclusive, seen);
     acquisitions_.acquired(mode, false);
     if (waits.times != 0)
         acquisitions_.waited(mode, waits.nanoseconds);
-    count_process_hold(+1, false);
     spell_out(target, exclusive, hold);
     return RMALOCK_OK;
 }
@@ -86,7 +84,6 @@ Status Window::unlock_any(Rank target) {
         finish_stores();
     else
         release(target, mine.exclusive, mine.hold);
-    count_process_hold(-1);
     serve_others();
     return RMALOCK_OK;
 }
@@ -103,7 +100,6 @@ Status Window::lock_all(bool nocheck) {
     renew_regions();
     if (!nocheck)
         acquire_all();
-    count_process_hold(+1);
     return RMALOCK_OK;
 }
 
@@ -117,7 +113,6 @@ Status Window::unlock_all() {
     complete_everywhere();
     if (!all_nocheck_)
         release_all();
-    count_process_hold(-1);
     return RMALOCK_OK;
 }
 

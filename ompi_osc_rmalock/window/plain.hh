@@ -19,7 +19,6 @@ namespace rmalock::window {
         return finish_lock(target, exclusive, seen);
     only_lock_ = target;
     only_exclusive_ = exclusive;
-    count_process_hold(+1, false);
     acquisitions_.acquired(exclusive ? Mode::exclusive : Mode::shared, false);
     return RMALOCK_OK;
 }
@@ -29,7 +28,6 @@ namespace rmalock::window {
     if (only_lock_ != target) [[unlikely]]
         return unlock_any(target);
     only_lock_ = kMayLock;
-    count_process_hold(-1, false);
     plain_lock_->release(target, only_exclusive_, plain_lock_->alone(only_exclusive_));
     return RMALOCK_OK;
 }

@@ -32,7 +32,8 @@ locks::Asked Plan::asked(const rmalock_params_t& params) {
                          .t_l = params.t_l,
                          .t_dc = params.t_dc,
                          .t_r = params.t_r,
-                         .t_w = params.t_w});
+                         .t_w = params.t_w,
+                         .patience = params.patience});
 }
 
 Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {

@@ -10,7 +10,7 @@
 namespace rmalock::check {
 
 /// Where a window's words are: the gate's, the lock's home record, and a pool and records if the
-/// lock has them.
+/// lock has them. Those of a second window lie behind.
 template <class Lock>
 struct GatedWords {
     static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
@@ -65,48 +65,40 @@ class Polls {
         return fabric_.await(w, pred);
     }
     template <fabric::Predicate P>
-    void await_for(Word w, P pred, unsigned patience) {
-        fabric_.await_for(w, pred, patience);
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
+        return fabric_.await_until(w, pred, end);
     }
 
   private:
     F& fabric_;
 };
 
-/// What a window does with lock and gate. kRule: a process that holds a lock says so (R4).
-template <template <class> class Algorithm, class Fault, bool kRule, template <class> class Waits>
+/// What a window does with lock and gate.
+template <template <class> class Algorithm, class Fault, template <class> class Waits>
 class GatedWindow {
     using F = BrokenFabric<Fault>;
     using Lock = Algorithm<F>;
     using Words = GatedWords<Lock>;
 
   public:
-    GatedWindow(CheckerFabric& real, const GatedSetup& setup)
-        : fabric_(real), pool_(real.self(), Words::kPool, Words::kNodes), lock_(make(setup)),
-          gate_(fabric_, lock_, Words::kGate,
-                setup.seen_by(real.self(), Words::ledgers(setup.nodes)), setup.limits),
+    /// `first`: the slot of its first word.
+    GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
+        : fabric_(real), first_(first), pool_(real.self(), first + Words::kPool, Words::kNodes),
+          lock_(make(setup)),
+          gate_(fabric_, lock_, first + Words::kGate,
+                setup.seen_by(real.self(), first + Words::ledgers(setup.nodes)), setup.limits),
           lock(*this) {}
 
     class Calls {
       public:
         static constexpr bool kDelivers = locks::delivers<Lock>;
         explicit Calls(GatedWindow& window) : w_(window) {}
-        locks::Hold acquire_shared(Rank target) {
-            const locks::Hold hold = locks::acquire_shared(w_.lock_, target, kRule && w_.held_ > 0);
-            ++w_.held_;
-            return hold;
-        }
+        locks::Hold acquire_shared(Rank target) { return w_.lock_.acquire_shared(target); }
         void release_shared(Rank target, locks::Hold hold) {
-            --w_.held_;
             w_.lock_.release_shared(target, hold);
         }
-        locks::Hold acquire_exclusive(Rank target) {
-            const locks::Hold hold = w_.gate_.acquire_exclusive(target, kRule && w_.held_ > 0);
-            ++w_.held_;
-            return hold;
-        }
+        locks::Hold acquire_exclusive(Rank target) { return w_.gate_.acquire_exclusive(target); }
         void release_exclusive(Rank target, locks::Hold hold) {
-            --w_.held_;
             w_.gate_.release_exclusive(target, hold);
         }
         locks::Hold acquire_all() {
@@ -121,37 +113,60 @@ class GatedWindow {
 
   private:
     Lock make(const GatedSetup& setup) {
-        if constexpr (Words::kOverNodes)
-            return Lock(fabric_, Words::kHome, Words::kRecords, pool_, setup.nodes,
-                        PflMachine{}.limits);
-        else if constexpr (!locks::has_shared_mode<Lock>)
-            return Lock(fabric_, Words::kHome, pool_);
-        else if constexpr (Words::kQueues)
-            return Lock(fabric_, Words::kHome, pool_, {.t_w = 2});
-        else
-            return Lock(fabric_, Words::kHome);
+        const Slot home = first_ + Words::kHome;
+        if constexpr (Words::kOverNodes) {
+            locks::PflLimits limits = PflMachine{}.limits;
+            limits.patience = setup.limits.patience;
+            return Lock(fabric_, home, first_ + Words::kRecords, pool_, setup.nodes, limits);
+        } else if constexpr (!locks::has_shared_mode<Lock>) {
+            return Lock(fabric_, home, pool_);
+        } else if constexpr (Words::kQueues) {
+            return Lock(fabric_, home, pool_, {.t_w = 2, .patience = setup.limits.patience});
+        } else {
+            return Lock(fabric_, home);
+        }
     }
 
     F fabric_;
+    const Slot first_;
     locks::Pool pool_;
     Lock lock_;
     locks::AllGate<F, Lock, Waits> gate_;
-    std::uint64_t held_ = 0;
 
   public:
     Calls lock;
 };
 
+/// A process with two windows.
+template <template <class> class Algorithm, class Fault, template <class> class Waits>
+class TwoGatedWindows {
+    using Window = GatedWindow<Algorithm, Fault, Waits>;
+    Window first_, second_;
+
+  public:
+    TwoGatedWindows(CheckerFabric& real, const GatedSetup& setup)
+        : first_(real, setup),
+          second_(real, setup, GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes)),
+          lock(first_.lock), second(second_.lock) {}
+
+    typename Window::Calls& lock;
+    typename Window::Calls& second;
+};
+
 /// The first `on_first_node` ranks are a node, the others are another one.
-template <template <class> class Algorithm, class Fault = Sound, bool kRule = true,
+template <template <class> class Algorithm, class Fault = Sound,
           template <class> class Waits = Polls>
 Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1,
-                    bool ledgers = true) {
+                    bool ledgers = true, Rank windows = 1) {
     Cast cast{std::move(scripts), on_first_node};
     GatedSetup setup(cast.ranks(), on_first_node, limits);
     setup.ledgers = ledgers;
-    cast.slots = GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
-    Program program = make_program<GatedWindow<Algorithm, Fault, kRule, Waits>>(cast, setup);
+    cast.windows = windows;
+    cast.slots =
+        static_cast<Slot>(windows) * GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
+    Program program = windows == 1
+                          ? make_program<GatedWindow<Algorithm, Fault, Waits>>(cast, setup)
+                          : make_program<TwoGatedWindows<Algorithm, Fault, Waits>>(cast, setup);
     program.event_slot = all_gate_fault::kNews;
     return program;
 }

@@ -19,7 +19,6 @@ const std::vector<Case>& all_cases() {
         add_pfl(all);
         add_rma_mcs(all);
         add_rma_rw(all);
-        add_gate(all);
         add_all_gate(all);
         add_large(all);
         // A lock that lets somebody in too early mostly lets it in before the data are there, too;

@@ -39,7 +39,6 @@ void add_d_mcs(std::vector<Case>& cases);
 void add_pfl(std::vector<Case>& cases);
 void add_pfx(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
-void add_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 void add_rma_mcs(std::vector<Case>& cases);
 void add_rma_rw(std::vector<Case>& cases);

@@ -18,8 +18,13 @@ constexpr locks::GateLimits kOnce{
 /// Whoever comes does.
 constexpr locks::GateLimits kAtOnce{.alls = 1, .exclusives = 1};
 
-template <class Fault = Sound, bool kRule = true,
-          template <class> class Algorithm = locks::DirectPassive,
+/// With rounds, after which processes that only wait hold nobody back.
+constexpr locks::GateLimits in_rounds(locks::GateLimits limits) {
+    limits.patience = locks::Duration(1);
+    return limits;
+}
+
+template <class Fault = Sound, template <class> class Algorithm = locks::DirectPassive,
           template <class> class Waits = Polls>
 Case gate(const char* name, const char* configuration, std::vector<Script> scripts,
           Failure expected = Failure::none, const locks::GateLimits& limits = kOnce,
@@ -27,8 +32,7 @@ Case gate(const char* name, const char* configuration, std::vector<Script> scrip
     Case c;
     c.lock = name;
     c.configuration = configuration;
-    c.program =
-        behind_gate<Algorithm, Fault, kRule, Waits>(std::move(scripts), limits, on_first_node);
+    c.program = behind_gate<Algorithm, Fault, Waits>(std::move(scripts), limits, on_first_node);
     c.expected = expected;
     return c;
 }
@@ -40,6 +44,17 @@ Case turns(const char* name, const char* configuration, unsigned times) {
     c.program.bound[index_of(Mode::exclusive)] = 2 * 2;
     c.program.announcing_slot = all_gate_fault::kG;
     c.program.announcing_operand = locks::GateWord::kOneWaiting;
+    return c;
+}
+
+/// One lock_all beside two exclusives that come again and again: it waits for the one that is in
+/// and for the turn of those that waited before it.
+template <template <class> class Waits = Polls>
+Case beside_writers(const char* name, const char* configuration) {
+    Case c = gate<Sound, locks::DMcs, Waits>(name, configuration,
+                                             {writer(2), writer(1), all_locker(1), all_locker(1)});
+    c.program.keeps_chances = Mode::shared;
+    c.program.watch_overtaking = false;
     return c;
 }
 
@@ -58,6 +73,40 @@ std::vector<Script> wait_for_member(unsigned lock_alls) {
     return {nested({exclusive(0), exclusive(1)}), all_locker(lock_alls), holds};
 }
 
+// Programs of two windows, A (0) and B (1). In each of them some processes only wait, and one that
+// holds something waits behind them, though no lock that it wants is held.
+struct Story {
+    const char* name;
+    std::vector<Script> scripts;
+    bool behind_exclusive = false; ///< a shared lock waits behind an exclusive that waits
+};
+std::vector<Story> stories() {
+    const Script all = all_locker(1);
+    return {
+        // A lock_all that holds nothing revokes, behind an exclusive that waits for a reader, which
+        // wants what the holder of a shared lock has, which calls lock_all itself.
+        {"all behind all",
+         {nested({shared(0), in(1, exclusive(0))}), writer(1), all,
+          nested({in(1, shared(0)), everywhere()})}},
+        // The same without the first lock_all: the exclusive alone waits.
+        {"all behind 1W",
+         {nested({shared(0), in(1, exclusive(0))}), writer(2),
+          nested({in(1, shared(0)), everywhere()})},
+         true},
+        // An exclusive behind a lock_all that only waits, for a message and for a lock.
+        {"1W behind all, receive",
+         {nested({exclusive(0), receive(0)}), nested({exclusive(1), send(0)}), all}},
+        {"1W behind all",
+         {nested({exclusive(0), in(1, exclusive(0))}), nested({in(1, shared(0)), exclusive(1)}),
+          all}},
+        // A holder of lock_all beside a lock_all by a holder, behind an exclusive that waits.
+        {"all by holders",
+         {nested({in(1, everywhere()), exclusive(0)}),
+          nested({exclusive(0), in(1, everywhere())}),
+          {in(1, exclusive(1)), in(1, done(1))}}},
+    };
+}
+
 /// pfl on two nodes, of so many processes each. A node joins with the first reader of a phase, and
 /// that is a lock_all that visits the targets, too.
 void add_over_nodes(std::vector<Case>& cases) {
@@ -65,8 +114,8 @@ void add_over_nodes(std::vector<Case>& cases) {
                  all = all_locker(2), a1 = all_locker(1);
     const auto on = [&](Rank on_each, const char* configuration, std::vector<Script> scripts,
                         locks::GateLimits limits = kOnce) {
-        cases.push_back(gate<Sound, true, locks::Pfl>(
-            "all_gate+pfl", configuration, std::move(scripts), Failure::none, limits, on_each));
+        cases.push_back(gate<Sound, locks::Pfl>("all_gate+pfl", configuration, std::move(scripts),
+                                                Failure::none, limits, on_each));
     };
     on(1, "1W+1A N=1", {w, all_locker(3)});
     on(1, "1A+1W N=1", {all_locker(3), w});
@@ -75,29 +124,38 @@ void add_over_nodes(std::vector<Case>& cases) {
     on(2, "1W+2A N=2", {w, all, all});
     on(2, "2W+1A N=2 once", {w1, w1, a1});
     on(2, "2W 2 targets+1A N=2 once", {w1, a1, other});
-    on(2, "2W 2 targets+1A N=2", {w, all, writer(2, 1)});
-    on(2, "hold-and-wait N=2", wait_at_gate(2));
-    on(2, "hold-and-wait N=2, by a member", wait_for_member(2));
-    // Too large to count overtaking as well.
-    const auto large = [&] { cases.back().program.watch_overtaking = false; };
-    large();
+    // Too large to count overtaking as well, or to be searched whole.
+    const auto large = [&](int preemptions = -1) {
+        cases.back().program.watch_overtaking = false;
+        cases.back().limits.preemptions = preemptions;
+    };
     on(2, "1W+1R+1A N=2", {w, all, r});
     large();
+    on(2, "2W 2 targets+1A N=2", {w, all, writer(2, 1)});
+    large(4);
+    on(2, "hold-and-wait N=2, rounds", wait_at_gate(1), in_rounds(kOnce));
+    large(4);
+    on(2, "hold-and-wait N=2, by a member, rounds", wait_for_member(1), in_rounds(kOnce));
+    large(4);
 
     on(1, "1W+1A N=1 K=1", {w, all_locker(3)}, kAtOnce);
     on(1, "1A+1W N=1 K=1", {all_locker(3), writer(3)}, kAtOnce);
     on(2, "1W+1R+1A N=2 once K=1", {w1, a1, r1}, kAtOnce);
     on(2, "1W+2A N=2 once K=1", {w1, a1, a1}, kAtOnce);
     on(2, "2W+1A N=2 once K=1", {w1, w1, a1}, kAtOnce);
+    large(6);
     on(2, "2W 2 targets+1A N=2 once K=1", {w1, a1, other}, kAtOnce);
-    on(2, "hold-and-wait N=2 K=1", wait_at_gate(1), kAtOnce);
-    on(2, "hold-and-wait N=2, by a member, K=1", wait_for_member(1), kAtOnce);
+    on(2, "hold-and-wait N=2 K=1, rounds", wait_at_gate(1), in_rounds(kAtOnce));
+    large(4);
+    on(2, "hold-and-wait N=2, by a member, K=1, rounds", wait_for_member(1), in_rounds(kAtOnce));
+    large(4);
 
     const auto deep = [&](int preemptions = -1) {
-        large();
+        large(preemptions);
         cases.back().size = Size::deep;
-        cases.back().limits.preemptions = preemptions;
     };
+    on(2, "hold-and-wait N=2 K=1, rounds, deep", wait_at_gate(1), in_rounds(kAtOnce));
+    deep(6);
     // More than can be searched whole.
     on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
     deep(5);
@@ -122,8 +180,8 @@ void add_told(std::vector<Case>& cases) {
     const auto add = [&]<template <class> class Algorithm = locks::DirectPassive>(
         const char* name, const char* configuration, std::vector<Script> scripts,
         const locks::GateLimits& limits, Rank on_each) {
-        cases.push_back(gate<Sound, true, Algorithm, locks::News>(
-            name, configuration, std::move(scripts), Failure::none, limits, on_each));
+        cases.push_back(gate<Sound, Algorithm, locks::News>(name, configuration, std::move(scripts),
+                                                            Failure::none, limits, on_each));
     };
     const auto told = [&](const char* configuration, std::vector<Script> scripts,
                           const locks::GateLimits& limits = kOnce) {
@@ -141,7 +199,7 @@ void add_told(std::vector<Case>& cases) {
     deep();
     told("2W 2 targets+1A, told", {w, writer(2, 1), all});
     deep();
-    told("hold-and-wait, told", wait_at_gate(2));
+    told("hold-and-wait, told, rounds", wait_at_gate(2), in_rounds(kOnce));
     deep();
     told("2W+2A once, told", {w1, w1, a1, a1});
     deep(4);
@@ -164,6 +222,30 @@ void add_told(std::vector<Case>& cases) {
     over_nodes("1W+1R+1A N=2 once K=1, told", {w1, a1, r1}, kAtOnce, 2);
 }
 
+/// `fair`: a shared lock waits behind an exclusive that waits.
+template <template <class> class Algorithm>
+void add_stories(std::vector<Case>& cases, const char* name, bool fair = true) {
+    for (const Story& story : stories()) {
+        const auto add = [&](const char* lock, const std::string& configuration,
+                             const locks::GateLimits& limits, Failure expected) {
+            Case c;
+            c.lock = lock;
+            c.configuration = configuration;
+            c.program = behind_gate<Algorithm>(story.scripts, limits, 2, true, 2);
+            c.program.watch_overtaking = false;
+            c.expected = expected;
+            c.limits.preemptions = 4;
+            cases.push_back(c);
+        };
+        add(name, std::string(story.name) + ", rounds", in_rounds(kOnce), Failure::none);
+        if (std::is_same_v<Algorithm<CheckerFabric>, locks::Pfl<CheckerFabric>>)
+            cases.back().limits.preemptions = 3;
+        if (story.behind_exclusive && !fair)
+            continue;
+        add((std::string(name) + "/no_rounds").c_str(), story.name, kOnce, Failure::deadlock);
+    }
+}
+
 void add_mutants(std::vector<Case>& cases) {
     const Script w = writer(2);
     using namespace all_gate_fault;
@@ -174,7 +256,7 @@ void add_mutants(std::vector<Case>& cases) {
     cases.push_back(gate<NobodyWaits>("all_gate/nobody_waits", "1W+2A once",
                                       {writer(1), all_locker(1), all_locker(1)},
                                       Failure::exclusion));
-    cases.push_back(gate<Sound, true, Unvisited<locks::DirectPassive>::Of>(
+    cases.push_back(gate<Sound, Unvisited<locks::DirectPassive>::Of>(
         "all_gate/no_visit", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(
         gate<NoEntry>("all_gate/no_entry", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
@@ -199,38 +281,39 @@ void add_mutants(std::vector<Case>& cases) {
     changing_mutant(SeesItGated{}, "all_gate/sees_it_gated", "1A+1W K=1",
                     {all_locker(3), writer(3)});
     changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
-                    Failure::endless);
+                    Failure::deadlock);
     const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
                                                 std::vector<Script> scripts,
                                                 const locks::GateLimits& limits = kOnce) {
-        cases.push_back(gate<Fault, true, locks::DirectPassive, locks::News>(
-            name, configuration, scripts, Failure::deadlock, limits));
+        cases.push_back(gate<Fault, locks::DirectPassive, locks::News>(name, configuration, scripts,
+                                                                       Failure::deadlock, limits));
     };
     silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
     silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});
     silent_mutant(SilentTurn{}, "all_gate/silent_turn", "1W+2A once",
                   {writer(1), all_locker(1), all_locker(1)});
-    silent_mutant(SilentMode{}, "all_gate/silent_mode", "1A+1W K=1", {all_locker(3), writer(3)},
-                  kAtOnce);
+    silent_mutant(SilentMode{}, "all_gate/silent_mode", "1W+2A once",
+                  {writer(1), all_locker(1), all_locker(1)});
     silent_mutant(LooksForNewsLast{}, "all_gate/looks_for_news_last", "1W+1A", {w, all_locker(3)});
     silent_mutant(LeavesUnasked{}, "all_gate/leaves_unasked", "1A+1W K=1",
                   {all_locker(3), writer(3)}, kAtOnce);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
     cases.back().expected = Failure::bypass;
-    cases.push_back(gate<Sound, false>("all_gate/no_hold_and_wait_rule", "hold-and-wait",
-                                       wait_at_gate(2), Failure::deadlock));
+    cases.push_back(beside_writers<IgnoresTurn>("all_gate+d_mcs/ignores_turn", "2W+2A once"));
+    cases.back().expected = Failure::bypass;
+    cases.push_back(
+        gate("all_gate/no_rounds", "hold-and-wait", wait_at_gate(2), Failure::deadlock));
 
     // With pfl, whose owners a lock_all meets as a reader of another node.
-    cases.push_back(gate<NoLook, true, locks::Pfl>("all_gate+pfl/no_look", "1W+1A N=1",
-                                                   {w, all_locker(3)}, Failure::exclusion));
-    cases.push_back(gate<Sound, true, Unvisited<locks::Pfl>::Of>(
-        "all_gate+pfl/no_visit", "1W+1A N=1", {w, all_locker(3)}, Failure::exclusion));
-    cases.push_back(gate<NoWaitForCounted, true, locks::Pfl>(
-        "all_gate+pfl/no_wait_for_counted", "1A+1W N=1 K=1", {all_locker(3), writer(3)},
-        Failure::exclusion, kAtOnce));
-    cases.push_back(gate<Sound, false, locks::Pfl>("all_gate+pfl/no_hold_and_wait_rule",
-                                                   "hold-and-wait N=2", wait_at_gate(1),
-                                                   Failure::deadlock, kOnce, 2));
+    cases.push_back(gate<NoLook, locks::Pfl>("all_gate+pfl/no_look", "1W+1A N=1",
+                                             {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(gate<Sound, Unvisited<locks::Pfl>::Of>("all_gate+pfl/no_visit", "1W+1A N=1",
+                                                           {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(gate<NoWaitForCounted, locks::Pfl>("all_gate+pfl/no_wait_for_counted",
+                                                       "1A+1W N=1 K=1", {all_locker(3), writer(3)},
+                                                       Failure::exclusion, kAtOnce));
+    cases.push_back(gate<Sound, locks::Pfl>("all_gate+pfl/no_rounds", "hold-and-wait N=2",
+                                            wait_at_gate(1), Failure::deadlock, kOnce, 2));
 }
 
 } // namespace
@@ -245,15 +328,19 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.push_back(
         gate("all_gate", "2W+2A once", {writer(1), writer(1), all_locker(1), all_locker(1)}));
     cases.back().size = Size::deep;
-    cases.push_back(gate("all_gate", "hold-and-wait", wait_at_gate(2)));
+    cases.push_back(gate("all_gate", "hold-and-wait, rounds", wait_at_gate(1), Failure::none,
+                         in_rounds(kOnce)));
 
-    cases.push_back(
-        gate("all_gate", "1W of 2+1A", {nested({exclusive(0), exclusive(1)}), all_locker(2)}));
+    cases.push_back(gate("all_gate", "1W of 2+1A, rounds",
+                         {nested({exclusive(0), exclusive(1)}), all_locker(2)}, Failure::none,
+                         in_rounds(kOnce)));
 
     // However long lock_alls go on, an exclusive that waits gets in: behind those inside, and one
     // more of each.
     cases.push_back(turns("all_gate", "1W once+2A x3", 3));
     cases.push_back(turns("all_gate", "1W once+2A x4", 4));
+    // However long exclusives go on, a lock_all that waits gets in.
+    cases.push_back(beside_writers("all_gate+d_mcs", "2W+2A once"));
 
     // On one node nobody keeps ledgers.
     const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
@@ -278,7 +365,8 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("1W+2A once K=1", {writer(1), all_locker(1), all_locker(1)});
     changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
     changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
-    changing("hold-and-wait K=1", wait_at_gate(1));
+    changing("hold-and-wait K=1, rounds", wait_at_gate(1), in_rounds(kAtOnce));
+    cases.back().limits.preemptions = 5;
     // Who tells both nodes at once may be heard by the last one first.
     const auto last_first = [&](const char* configuration, std::vector<Script> scripts) {
         changing(configuration, std::move(scripts));
@@ -302,22 +390,29 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
     deep();
 
-    const auto pfx = [&](const char* configuration, std::vector<Script> scripts) {
-        cases.push_back(gate<Sound, true, locks::Pfx>("all_gate+pfx", configuration, scripts));
+    const auto pfx = [&](const char* configuration, std::vector<Script> scripts,
+                         locks::GateLimits limits = kOnce) {
+        cases.push_back(
+            gate<Sound, locks::Pfx>("all_gate+pfx", configuration, scripts, Failure::none, limits));
     };
     pfx("1W+1A", {w, all_locker(3)});
     pfx("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
     pfx("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
-    pfx("hold-and-wait", wait_at_gate(1));
+    pfx("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 
     // No shared mode: the gate is closed from the start.
-    const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts) {
-        cases.push_back(gate<Sound, true, locks::DMcs>("all_gate+d_mcs", configuration, scripts));
+    const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts,
+                           locks::GateLimits limits = kOnce) {
+        cases.push_back(gate<Sound, locks::DMcs>("all_gate+d_mcs", configuration, scripts,
+                                                 Failure::none, limits));
     };
     d_mcs("1W+1R+1A", {w, r, all});
     d_mcs("2W 2 targets+1A", {w, w1, all});
-    d_mcs("hold-and-wait", wait_at_gate(1));
+    d_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 
+    add_stories<locks::DirectPassive>(cases, "all_gate", false);
+    add_stories<locks::Pfx>(cases, "all_gate+pfx");
+    add_stories<locks::Pfl>(cases, "all_gate+pfl");
     add_over_nodes(cases);
     add_told(cases);
     add_mutants(cases);

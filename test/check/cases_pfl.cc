@@ -38,6 +38,33 @@ Case at_member(Case c) {
     return c;
 }
 
+/// A writer in the queue of its node waits for the one before it, and for T_L that did not queue
+/// for that one and for itself. Both are on one node.
+Case among_two(Case c) {
+    c.program.bound[index_of(Mode::exclusive)] = 1 + 2;
+    c.program.announcing_slot = pfl_fault::kWaiting;
+    return c;
+}
+
+/// Four on a node, and one on another.
+const std::vector<Script> kCrowd = {writer(20), writer(20), writer(20), writer(20), writer(3)};
+/// T_L and T_W as they ship for four ranks a node.
+PflMachine shipped() {
+    PflMachine machine = nodes_of(4);
+    machine.limits.t_l = 16;
+    machine.limits.t_w = 32;
+    return machine;
+}
+/// A cohort that queues at home waits for one turn of the other node.
+Case at_random(Case c) {
+    c.configuration += ", T_L=16";
+    c.program.bound[index_of(Mode::exclusive)] = 16 + 1;
+    c.program.announcing_slot = pfl_fault::kTail;
+    c.search = Search::random;
+    c.limits.runs = 200;
+    return c;
+}
+
 /// Too large to count overtaking as well.
 Case deep(Case c, int preemptions = -1) {
     c.size = Size::deep;
@@ -47,12 +74,24 @@ Case deep(Case c, int preemptions = -1) {
 }
 
 const Script kBoth = both(Mode::exclusive);
-const std::vector<Script> kHoldAndWait = hold_and_wait();
+const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
+                          kMeetInside = meet_inside();
 /// The same with a holder that has made its node a member and is inside by way of it.
 const std::vector<Script> kHoldByMember = {
     writer(1),
     {shared(0), done(0), shared(0), exclusive(1), done(1), done(0)},
     nested({shared(1), shared(0)})};
+
+/// Writers let readers join when a round is over.
+PflMachine in_rounds(PflMachine machine) {
+    machine.limits.patience = locks::Duration(1);
+    return machine;
+}
+Case rounds(Case c) {
+    c.program.watch_overtaking = false;
+    c.configuration += ", rounds";
+    return c;
+}
 
 template <class Fault, template <class> class Lock = locks::Pfl>
 Case mutant(const char* fault, Failure expected, const char* configuration,
@@ -67,9 +106,9 @@ Case mutant(const char* fault, Failure expected, const char* configuration,
 void add_mutants(std::vector<Case>& cases) {
     using namespace pfl_fault;
     const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
-    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1),
-               j2 = joiner(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    const PflMachine patient = in_rounds(apart), two_locks = in_rounds(nodes_of(1, 2));
     // What the rest of a deadlocked search would still show.
     const auto look_on = [&] { cases.back().limits.look_past_deadlocks = true; };
     add(mutant<NoFlush>("no_flush", Failure::exclusion, "2W+1R x3 N=1", {w2, w2, reader(3)},
@@ -84,8 +123,8 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoDrain>("no_drain", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
     add(mutant<NoSecondLook>("no_second_look", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
-    add(mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "1W+1R+1J N=1", {w2, r2, j2},
-                             apart));
+    add(mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "1W+2R N=1", {w2, r2, r2},
+                             patient));
     add(mutant<LeavesAnyway>("leaves_anyway", Failure::exclusion, "1W+1R N=1",
                              {writer(3), reader(3)}, apart));
     look_on();
@@ -95,19 +134,18 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoSelfServe>("no_self_serve", Failure::deadlock, "2W+1R N=1", {w1, w1, r1}, apart));
     add(mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait N=1", kHoldAndWait,
-                           nodes_of(1, 2)));
+                           two_locks));
     add(mutant<JoinsAtHomeOnly>("joins_at_home_only", Failure::deadlock,
-                                "hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
-    add(mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait N=1", kHoldAndWait,
-                            nodes_of(1, 2)));
-    add(mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait N=1, by a member",
-                            kHoldByMember, nodes_of(1, 2)));
-    add(mutant<SilentEnd>("silent_end", Failure::deadlock, "1W+1J N=1", {w1, j1}, apart));
-    add(mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J N=1",
-                              {w2, w2, r1, j1}, apart));
-    add(mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J N=1", {w2, w2, j1, j2},
-                            apart));
+                                "hold and wait N=1, by a member", kHoldByMember, two_locks));
+    add(mutant<Sound>("no_rounds", Failure::deadlock, "hold and receive N=1", kHoldAndReceive,
+                      apart));
+    add(mutant<Sound>("no_rounds", Failure::deadlock, "hold and wait N=1, by a member",
+                      kHoldByMember, nodes_of(1, 2)));
+    add(mutant<TakesBackByAddition>("takes_back_by_addition", Failure::exclusion, "1W+1R N=1",
+                                    {writer(3), reader(3)}, patient));
     look_on();
+    add(mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "1W+2R N=1", {w2, r1, r1},
+                              patient));
     add(mutant<LeavesNone>("leaves_none", Failure::exclusion, "2W+1R N=1", {w2, w2, r2}, apart));
     look_on();
     add(mutant<NoDelivery>("no_delivery", Failure::data, "3W N=1", {w2, w2, w2}, apart));
@@ -116,6 +154,10 @@ void add_mutants(std::vector<Case>& cases) {
     add(mutant<DataOvertaken>("data_overtaken", Failure::data, "1W+1R N=1", {w2, r2}, apart));
     add(at_home(mutant<LooksPastReaders>("looks_past_readers", Failure::bypass, "2W+1R N=1",
                                          {writer(3), w2, r1}, apart)));
+    add(among_two(mutant<ForgetsPassed>("forgets_passed", Failure::bypass, "2W x5 N=2",
+                                        {writer(5), writer(5)}, pairs)));
+    add(at_random(
+        mutant<NarrowCount>("narrow_count", Failure::bypass, "4W x20+1W N=4", kCrowd, shipped())));
     PflMachine endless = pairs;
     endless.limits.t_w = endless.limits.t_l = 100;
     add(at_home(
@@ -126,8 +168,7 @@ void add_mutants(std::vector<Case>& cases) {
 
 void add_pfl(std::vector<Case>& cases) {
     const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
-    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1),
-               j2 = joiner(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
     add(at_home(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
     add(at_member(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
@@ -135,6 +176,8 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("3W N=1", {w2, w2, w2}, apart));
     add(at_home(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
     add(at_member(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(among_two(pfl("2W x5 N=2", {writer(5), writer(5)}, pairs)));
+    add(at_random(pfl("4W x20+1W N=4", kCrowd, shipped())));
     add(pfl("1W+2R N=2", {w2, r2, r2}, pairs));
     add(pfl("3W N=2", {w2, w2, w2}, pairs));
     add(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, pairs));
@@ -147,7 +190,8 @@ void add_pfl(std::vector<Case>& cases) {
     other.ranks_per_node = 2;
     add(pfl("1W+2R N=2, second reader", {w2, {}, r2, r2}, other));
     other = apart;
-    other.limits.t_r = other.limits.patience = 1;
+    other.limits.t_r = 1;
+    other.limits.hold = locks::Duration(1);
     add(pfl("2W+1R N=1 T_R=1", {w2, w2, r2}, other));
     other = pairs;
     other.limits.t_l = 1;
@@ -169,22 +213,26 @@ void add_pfl(std::vector<Case>& cases) {
     add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
     add(crowded("3W N=1", {w2, w2, w2}, apart));
     add(crowded("3W N=2", {w2, w2, w2}, pairs));
-    add(crowded("2W+1R+1J N=2 once", {w1, w1, r1, j1}, pairs));
+    add(rounds(crowded("2W+2R N=2 once", {w1, w1, r1, r1}, in_rounds(pairs))));
 
     // Two targets at once, taken in the same order by all.
     add(pfl("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
     add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
-    // Readers that hold something elsewhere and go past waiting writers.
-    add(pfl("1W+2J N=1 once", {w1, j1, j1}, apart));
-    add(deep(pfl("1W+2J N=1", {w2, j2, j2}, apart), 4));
-    add(pfl("2W+1J N=2", {w2, w2, j2}, pairs));
-    add(pfl("1W+1R+1J N=1 once", {w1, r1, j1}, apart));
-    add(deep(pfl("1W+1R+1J N=1", {w2, r2, j2}, apart)));
-    add(pfl("2W+1R+1J N=2 once", {w1, w1, r1, j1}, pairs));
-    add(pfl("hold and wait N=1", kHoldAndWait, nodes_of(1, 2)));
-    add(pfl("hold and wait N=2", kHoldAndWait, nodes_of(2, 2)));
-    add(pfl("hold and wait N=1, by a member", kHoldByMember, nodes_of(1, 2)));
+    // Readers that go past a waiting writer when its round is over.
+    const PflMachine alone = in_rounds(apart), two = in_rounds(pairs);
+    add(rounds(pfl("1W+1R N=1", {writer(3), reader(3)}, alone)));
+    add(rounds(pfl("1W+2R N=1 once", {w1, r1, r1}, alone)));
+    add(rounds(deep(pfl("1W+2R N=1", {w2, r2, r2}, alone), 4)));
+    add(rounds(pfl("1W once+2R N=1", {w1, r2, r2}, alone)));
+    add(rounds(pfl("2W+1R N=1", {w2, w2, r2}, alone)));
+    add(rounds(pfl("2W+1R N=2", {w2, w2, r2}, two)));
+    add(rounds(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, two)));
+    add(rounds(pfl("hold and wait N=1", kHoldAndWait, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pfl("hold and wait N=2", kHoldAndWait, in_rounds(nodes_of(2, 2)))));
+    add(rounds(pfl("hold and wait N=1, by a member", kHoldByMember, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pfl("hold and receive N=1", kHoldAndReceive, alone)));
+    add(rounds(pfl("readers meet inside N=1", kMeetInside, alone)));
 
     add(deep(pfl("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
     add(deep(pfl("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));

@@ -12,19 +12,22 @@ namespace {
 
 template <class Fault = Sound>
 Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
-         Value t_l = 0) {
+         Value t_l = 0, bool rounds = false) {
     QueueSetup<locks::PfxLimits> setup;
-    setup.limits = {.t_w = t_w, .t_l = t_l};
+    setup.limits = {.t_w = t_w, .t_l = t_l, .patience = locks::Duration(rounds ? 1 : 0)};
     setup.nodes = 2;
     Case c;
     c.lock = std::move(name);
     c.configuration = configuration;
+    if (rounds)
+        c.configuration += ", rounds";
     c.program = queueing<locks::Pfx, Fault>(std::move(scripts), setup);
     return c;
 }
 
 const Script kBoth = both(Mode::exclusive);
-const std::vector<Script> kHoldAndWait = hold_and_wait();
+const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
+                          kMeetInside = meet_inside();
 
 constexpr Slot kTail = 2; ///< of the home record, as in locks/pfx.hh
 
@@ -45,14 +48,26 @@ Case mutant(const char* fault, Failure expected, const char* configuration = "2W
     return c;
 }
 
+/// With rounds in which readers may join.
+template <class Fault>
+Case mutant_in_rounds(const char* fault, Failure expected, const char* configuration,
+                      std::vector<Script> scripts) {
+    Case c = pfx<Fault>(std::string("pfx/") + fault, configuration, std::move(scripts), 2, 0, true);
+    c.expected = expected;
+    return c;
+}
+
 /// T_L > 0: released locks may be taken past the first of the queue.
 void add_passing(std::vector<Case>& cases) {
     const auto w1 = writer(1), w2 = writer(2), w4 = writer(4), r1 = reader(1), r2 = reader(2),
-               j1 = joiner(1);
+               w3 = writer(3);
     const auto add = [&](const char* configuration, std::vector<Script> scripts, Value t_l = 1,
                          Size size = Size::small) {
         cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, t_l));
         cases.back().size = size;
+    };
+    const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, 1, true));
     };
     // From the moment at which an exclusive is in the queue: those before it, and T_L for each of
     // them that leaves somebody behind who can pass, and for itself.
@@ -66,7 +81,7 @@ void add_passing(std::vector<Case>& cases) {
     add("2W T_L=2", {writer(5), writer(5)}, 2);
     passed_at_most(1 + 2);
     add("3W T_L=1", {w2, w2, w2});
-    add("1W+2W x3 T_L=1", {w1, writer(3), writer(3)}, 1, Size::deep);
+    add("1W+2W x3 T_L=1", {w1, w3, w3}, 1, Size::deep);
     passed_at_most(2 + 2 * 1);
     add("2W+1R T_L=1", {w2, w2, r2});
     one_reader();
@@ -75,12 +90,13 @@ void add_passing(std::vector<Case>& cases) {
     add("3W+1R once T_L=1", {w1, w1, w1, r1});
     one_reader();
     add("4W once T_L=1", {w1, w1, w1, w1});
-    add("2W+1R+1J once T_L=1", {w1, w1, r1, j1});
+    in_rounds("2W+2R once T_L=1", {w1, w1, r1, r1});
     add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
-    add("hold and wait T_L=1", kHoldAndWait);
+    in_rounds("hold and wait T_L=1", kHoldAndWait);
+    in_rounds("hold and receive T_L=1", kHoldAndReceive);
     std::vector<Script> two_writers = kHoldAndWait;
     two_writers.push_back(two_writers.back());
-    add("hold and wait, 2 writers T_L=1", two_writers);
+    in_rounds("hold and wait, 2 writers T_L=1", two_writers);
     const auto add_bounded = [&](const char* configuration, std::vector<Script> scripts) {
         add(configuration, std::move(scripts), 1, Size::deep);
         cases.back().program.watch_overtaking = false;
@@ -134,6 +150,7 @@ void add_pfx(std::vector<Case>& cases) {
     for (const char* configuration : {"2W+2R", "1W+3R", "4W", "3W+1R"}) {
         add(configuration, cast_of(configuration), Size::deep);
         cases.back().program.watch_overtaking = false;
+        cases.back().limits.preemptions = 4;
     }
     for (const char* configuration : {"2W+1R", "1W+2R"})
         cases.push_back(with_store_buffer(pfx("pfx", configuration, cast_of(configuration))));
@@ -142,42 +159,49 @@ void add_pfx(std::vector<Case>& cases) {
     add("3W 2 targets", {kBoth, kBoth, kBoth});
     add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
 
-    // Readers that hold something elsewhere and go past waiting writers.
-    add("1W+2J once", {writer(1), joiner(1), joiner(1)});
-    add("2W+1J", {writer(2), writer(2), joiner(2)});
-    // More than 400 million states.
-    add("1W+2J", {writer(2), joiner(2), joiner(2)}, Size::deep);
-    cases.back().program.watch_overtaking = false;
+    // Readers that go past a waiting writer when its round is over.
+    const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts,
+                               Size size = Size::small) {
+        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, 0, true));
+        cases.back().size = size;
+        // Each round lets others in: nothing bounds their number where time is not modelled.
+        cases.back().program.watch_overtaking = false;
+    };
+    in_rounds("1W+2R once", {writer(1), reader(1), reader(1)});
+    in_rounds("2W+1R", {writer(2), writer(2), reader(2)});
+    in_rounds("1W+2R", {writer(2), reader(2), reader(1)});
+    in_rounds("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
+    in_rounds("2W+2R", {writer(2), writer(2), reader(2), reader(2)}, Size::deep);
     cases.back().limits.preemptions = 4;
-    add("2W+1R+1J once", {writer(1), writer(1), reader(1), joiner(1)});
-    add("2W+1R+1J", {writer(2), writer(2), reader(2), joiner(2)}, Size::deep);
-    cases.back().program.watch_overtaking = false;
-    cases.back().limits.preemptions = 4;
-    add("hold and wait", kHoldAndWait);
+    in_rounds("hold and wait", kHoldAndWait);
+    in_rounds("hold and receive", kHoldAndReceive);
+    in_rounds("readers meet inside", kMeetInside);
 
     using namespace pfx_fault;
-    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2), j1 = joiner(1);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     cases.push_back(mutant<NoDrain>("no_drain", Failure::exclusion));
     cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R", {w2, w2, r2, r2}));
     cases.back().limits.look_past_deadlocks = true;
     cases.push_back(mutant<NoSelfServe>("no_self_serve", Failure::deadlock));
     cases.push_back(mutant<NoWakeChain>("no_wake_chain", Failure::deadlock));
     cases.push_back(mutant<HwNotCleared>("hw_not_cleared", Failure::wild_word, "3W", {w2, w2, w2}));
-    cases.push_back(
-        mutant<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2J", {w2, w2, j1, joiner(2)}));
+    cases.push_back(mutant_in_rounds<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2R",
+                                                  {w2, w2, r1, r2}));
     cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(
-        mutant<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "2W+1R+1J", {w2, w2, r1, j1}));
-    cases.push_back(
-        mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "2W+1R+1J", {w1, w1, r1, j1}));
+    cases.push_back(mutant_in_rounds<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "1W+2R",
+                                                    {w2, r1, r1}));
+    cases.push_back(mutant_in_rounds<LooksOnAHint>("looks_on_a_hint", Failure::exclusion,
+                                                   "2W+2R once", {w1, w1, r1, r1}));
     cases.push_back(mutant<NoDelivery>("no_delivery", Failure::data, "3W", {w2, w2, w2}));
     cases.push_back(mutant<DataOvertaken>("data_overtaken", Failure::data));
-    // The deadlock that joining is for.
+    // The deadlocks that joining is for.
+    cases.push_back(mutant_in_rounds<NeverJoins>("never_joins", Failure::deadlock, "hold and wait",
+                                                 kHoldAndWait));
+    cases.push_back(mutant<Sound>("no_rounds", Failure::deadlock, "hold and wait", kHoldAndWait));
     cases.push_back(
-        mutant<NeverJoins>("never_joins", Failure::deadlock, "hold and wait", kHoldAndWait));
+        mutant<Sound>("no_rounds", Failure::deadlock, "hold and receive", kHoldAndReceive));
     cases.push_back(
-        mutant<SilentDrain>("silent_drain", Failure::deadlock, "hold and wait", kHoldAndWait));
-    cases.push_back(mutant<SilentEnd>("silent_end", Failure::deadlock, "1W+1J", {w1, j1}));
+        mutant<Sound>("no_rounds", Failure::deadlock, "readers meet inside", kMeetInside));
     add_passing(cases);
 }
 

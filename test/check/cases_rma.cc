@@ -25,6 +25,13 @@ Case one_reader(Case c, const Machine& machine) {
     return c;
 }
 
+/// A writer that has come to the queue of all nodes waits for one turn of the other node, T_L.
+Case other_turn(Case c, const Machine& machine) {
+    c.program.bound[index_of(Mode::exclusive)] = static_cast<std::uint32_t>(machine.t_l);
+    c.program.announcing_slot = 0; // TAIL of the root
+    return c;
+}
+
 template <class Local>
 Case mutant(std::string lock, Failure expected, std::string configuration,
             std::vector<Script> scripts, const Machine& machine) {
@@ -58,6 +65,8 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "3W N=1", {w2, w2, w2}, flat));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(with_store_buffer(cases.back()));
+    const std::vector<Script> crowd = {writer(4), writer(4), w1};
+    cases.push_back(other_turn(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
     cases.push_back(on<Local>(name, "4W N=2 once", {w1, w1, w1, w1}, nodes));
     cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
@@ -83,38 +92,54 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(with_store_buffer(cases.back()));
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
+    const std::vector<Script> crowd = {writer(4), writer(4), w1};
+    cases.push_back(other_turn(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
 
-    // Readers that hold something elsewhere and go past a waiting writer.
-    const auto j1 = joiner(1), j2 = joiner(2);
-    cases.push_back(on<Local>(name, "1W+2J N=1", {w2, j2, j2}, flat));
-    cases.push_back(on<Local>(name, "2W+1J N=1", {w2, w2, j2}, flat));
-    cases.push_back(on<Local>(name, "2W+1R+1J N=1 once", {w1, w1, r1, j1}, flat));
-    cases.push_back(on<Local>(name, "2W+1J N=2", {w2, w2, j2}, nodes));
-    Machine shared_counter = flat;
+    // Readers that go past a waiting writer when its round is over.
+    Machine rounds = flat, rounds_of_nodes = nodes, shared_counter = flat;
+    rounds.rounds = rounds_of_nodes.rounds = shared_counter.rounds = true;
     shared_counter.t_dc = 3;
-    cases.push_back(on<Local>(name, "1W+1R+1J N=1 T_DC=3", {w2, r2, j2}, shared_counter));
+    const auto in_rounds = [&](std::string configuration, std::vector<Script> scripts,
+                               const Machine& machine) {
+        Case c = on<Local>(name, configuration + ", rounds", std::move(scripts), machine);
+        c.program.watch_overtaking = false;
+        cases.push_back(c);
+    };
+    in_rounds("1W+2R N=1", {w2, r2, r1}, rounds);
+    in_rounds("2W+1R N=1", {w2, w2, r2}, rounds);
+    in_rounds("2W+2R N=1 once", {w1, w1, r1, r1}, rounds);
+    in_rounds("2W+1R N=2", {w2, w2, r2}, rounds_of_nodes);
+    in_rounds("1W+2R N=1 T_DC=3", {w2, r2, r2}, shared_counter);
     cases.push_back(with_store_buffer(cases.back()));
     // The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
     // order.
     const std::vector<Script> other_way = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
-    cases.push_back(on<Local>(name, "hold and wait N=1, other way", other_way, flat));
-    cases.push_back(on<Local>(name, "hold and wait N=1", kHoldAndWait, flat));
-    cases.push_back(on<Local>(name, "hold and wait N=2", kHoldAndWait, nodes));
+    in_rounds("hold and wait N=1, other way", other_way, rounds);
+    in_rounds("hold and wait N=1", kHoldAndWait, rounds);
+    in_rounds("hold and wait N=2", kHoldAndWait, rounds_of_nodes);
+    in_rounds("hold and receive N=1", hold_and_receive(), rounds);
+    in_rounds("readers meet inside N=1", meet_inside(), rounds);
 
     using namespace rma_fault;
-    cases.push_back(mutant<RmaRwLocal<NeverJoins>>("rma_rw/never_joins", Failure::deadlock,
-                                                   "hold and wait N=1", kHoldAndWait, flat));
-    cases.push_back(mutant<RmaRwLocal<JoinsClosed>>("rma_rw/joins_closed", Failure::exclusion,
-                                                    "1W+2J N=1", {w2, j2, j2}, flat));
+    const auto mutant_in_rounds = [&]<class Fault>(Fault, const char* fault, Failure expected,
+                                                   const char* configuration,
+                                                   const std::vector<Script>& scripts) {
+        cases.push_back(mutant<RmaRwLocal<Fault>>(std::string("rma_rw/") + fault, expected,
+                                                  configuration, scripts, rounds));
+    };
+    mutant_in_rounds(NeverJoins{}, "never_joins", Failure::deadlock, "hold and wait N=1",
+                     kHoldAndWait);
+    cases.push_back(mutant<Local>("rma_rw/no_rounds", Failure::deadlock, "hold and receive N=1",
+                                  hold_and_receive(), flat));
+    mutant_in_rounds(JoinsClosed{}, "joins_closed", Failure::exclusion, "1W+2R N=1", {w2, r2, r2});
     cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(mutant<RmaRwLocal<NoReopen>>("rma_rw/no_reopen", Failure::deadlock,
-                                                 "hold and wait N=1, other way", other_way, flat));
-    cases.push_back(mutant<RmaRwLocal<KeepsArrival>>("rma_rw/keeps_arrival", Failure::deadlock,
-                                                     "1W+2J N=1", {w2, j2, j2}, flat));
+    mutant_in_rounds(NoReopen{}, "no_reopen", Failure::deadlock, "hold and wait N=1, other way",
+                     other_way);
+    mutant_in_rounds(KeepsArrival{}, "keeps_arrival", Failure::deadlock, "1W+2R N=1", {w2, r1, r1});
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoDrain>>("rma_rw/no_drain", Failure::exclusion,

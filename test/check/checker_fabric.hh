@@ -80,13 +80,23 @@ class CheckerFabric {
         return world_.perform(self_, waiting(Verb::await, w, pred, at));
     }
     template <fabric::Predicate P>
-    std::optional<Value> await_for(Word w, P pred, unsigned, At at = At::current()) {
-        const Value seen = world_.perform(self_, waiting(Verb::await_for, w, pred, at));
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end, At at = At::current()) {
+        if (!end.ever())
+            return await(w, pred, at);
+        const Value seen = world_.perform(self_, waiting(Verb::await_until, w, pred, at));
         return world_.gave_up(self_) ? std::nullopt : std::optional(seen);
     }
-    /// Time is not part of the model. That an attempt is over is: see World::back_off.
+    /// Time is not part of the model: what may end does so at any moment.
+    static constexpr bool kTimeless = true;
+    fabric::Moment after(fabric::Duration time) const {
+        return time.count() == 0 ? fabric::Moment{} : fabric::Moment{{}};
+    }
+    /// That an attempt is over is part of it: see World::back_off.
     void backoff(unsigned, At at = At::current()) { world_.back_off(self_, at.line()); }
-    void start_over(At at) { world_.back_off(self_, at.line()); }
+    std::uint64_t mark() { return world_.mark(self_); }
+    void rewind(std::uint64_t mark, Value known, At at) {
+        world_.rewind(self_, mark, at.line(), known);
+    }
 
   private:
     Value perform(Verb verb, Word w, Value operand, Value expected, At at,

@@ -14,7 +14,6 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/cases_fompi.cc \
-    test/check/cases_gate.cc \
     test/check/cases_large.cc \
     test/check/cases_pfl.cc \
     test/check/cases_pfx.cc \
@@ -31,7 +30,6 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
-    test/check/mutants/gate.hh \
     test/check/mutants/pfl.hh \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \

@@ -34,15 +34,15 @@ enum class Verb : std::uint8_t {
     add,
     flush,
     await,
-    await_for,
+    await_until,
     count,
     leave, // not a verb of the fabric: the end of a critical section whose release only posts
 };
 
 constexpr const char* name_of(Verb verb) {
-    constexpr const char* names[] = {"get",       "fetch_add", "swap",  "compare_swap",
-                                     "put",       "add",       "flush", "await",
-                                     "await_for", "count",     "leave"};
+    constexpr const char* names[] = {"get",         "fetch_add", "swap",  "compare_swap",
+                                     "put",         "add",       "flush", "await",
+                                     "await_until", "count",     "leave"};
     return names[static_cast<unsigned>(verb)];
 }
 

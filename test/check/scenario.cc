@@ -16,10 +16,11 @@ Script both(Mode mode) {
     return {{Operation::acquire, mode, 0}, {Operation::acquire, mode, 1}, done(0), done(1)};
 }
 
-Script nested(const Script& acquires) {
-    Script script = acquires;
-    for (auto op = acquires.rbegin(); op != acquires.rend(); ++op)
-        script.push_back(done(op->target));
+Script nested(const Script& operations) {
+    Script script = operations;
+    for (auto op = operations.rbegin(); op != operations.rend(); ++op)
+        if (op->kind == Operation::acquire)
+            script.push_back(in(op->window, done(op->target)));
     return script;
 }
 
@@ -27,11 +28,13 @@ std::vector<Script> hold_and_wait() {
     return {nested({shared(0), exclusive(1)}), nested({shared(1), shared(0)}), writer(1)};
 }
 
-Script joiner(unsigned times) {
-    Script script = reader(times);
-    for (Operation& op : script)
-        op.joins = true;
-    return script;
+std::vector<Script> hold_and_receive() {
+    return {nested({shared(0), receive(0)}), nested({shared(0), send(0)}), writer(1)};
+}
+
+std::vector<Script> meet_inside() {
+    return {nested({shared(0), send(1), receive(0)}), nested({shared(0), send(0), receive(1)}),
+            writer(1)};
 }
 
 } // namespace rmalock::check

@@ -15,10 +15,10 @@ namespace rmalock::check {
 
 /// One line of a script.
 struct Operation {
-    enum Kind : std::uint8_t { acquire, release } kind = acquire;
+    enum Kind : std::uint8_t { acquire, release, send, receive } kind = acquire;
     Mode mode = Mode::shared; ///< of an acquire
-    Rank target = 0;          ///< kAll: lock_all
-    bool joins = false;       ///< shared: as if another lock were held
+    Rank target = 0;          ///< kAll: lock_all; the channel of a message
+    Rank window = 0;
 
     static constexpr Rank kAll = -1;
 };
@@ -30,8 +30,23 @@ inline Operation shared(Rank target) {
 inline Operation exclusive(Rank target) {
     return {Operation::acquire, Mode::exclusive, target};
 }
+inline Operation everywhere() {
+    return {Operation::acquire, Mode::shared, Operation::kAll};
+}
 inline Operation done(Rank target) {
     return {Operation::release, Mode::shared, target};
+}
+/// Messages: a send does not wait, a receive waits for one.
+inline Operation send(Rank channel) {
+    return {Operation::send, Mode::shared, channel};
+}
+inline Operation receive(Rank channel) {
+    return {Operation::receive, Mode::shared, channel};
+}
+/// The same in another window.
+inline Operation in(Rank window, Operation op) {
+    op.window = window;
+    return op;
 }
 
 /// Acquires and releases `target` `times` times.
@@ -43,25 +58,28 @@ inline Script reader(unsigned times, Rank target = 0) {
     return repeat(Mode::shared, times, target);
 }
 
-/// Reads as if it held a lock elsewhere.
-Script joiner(unsigned times);
 inline Script all_locker(unsigned times) {
     return repeat(Mode::shared, times, Operation::kAll);
 }
 
 /// Holds two targets at once; all take them in the same order.
 Script both(Mode mode);
-/// Takes targets in this order, and gives them back in the other.
-Script nested(const Script& acquires);
+/// Does this in order, and gives back what it has acquired in the other.
+Script nested(const Script& operations);
 /// The first reads 0 and wants 1, which the second reads; that one wants to read 0 as well, where a
-/// writer waits by then. So a reader that holds something must not wait behind writers.
+/// writer waits by then. So a reader must not wait behind a writer that waits itself.
 std::vector<Script> hold_and_wait();
+/// The same with a message: the first reads 0 and waits for what the third sends after it has read.
+std::vector<Script> hold_and_receive();
+/// Two readers that meet inside, and a writer.
+std::vector<Script> meet_inside();
 
 /// The processes of a configuration, and the machine they are on.
 struct Cast {
     std::vector<Script> scripts; ///< of rank 0, 1, …
     Rank ranks_per_node = 1;
-    Slot slots = 0; ///< words per rank that the lock needs
+    Slot slots = 0; ///< words per rank that the locks need
+    Rank windows = 1;
 
     Rank ranks() const { return static_cast<Rank>(scripts.size()); }
 };
@@ -70,8 +88,10 @@ struct Cast {
 template <class Local>
 class Actor {
   public:
-    Actor(World& world, Rank self, const Script& script, Local& local)
-        : world_(world), self_(self), script_(script), local_(local) {}
+    /// `channel`: the slot of each rank that counts the messages on the channel of its number.
+    Actor(World& world, CheckerFabric& fabric, const Script& script, Local& local, Slot channel)
+        : world_(world), fabric_(fabric), self_(fabric.self()), script_(script), local_(local),
+          channel_(channel) {}
 
     void run() {
         for (next_ = 0; next_ < script_.size(); ++next_) {
@@ -79,8 +99,10 @@ class Actor {
             const Operation& op = script_[next_];
             if (op.kind == Operation::acquire)
                 acquire(op);
-            else
+            else if (op.kind == Operation::release)
                 release(op);
+            else
+                pass_message(op);
         }
         forget();
     }
@@ -92,64 +114,77 @@ class Actor {
         return mode == Mode::shared || mode == Mode::room1;
     }
     struct Held {
-        Rank target;
-        Mode mode;
+        Operation op;
         locks::Hold hold;
     };
 
+    /// What an operation is about: of each window one resource per target.
+    Rank first_resource(const Operation& op) const {
+        return op.window * fabric_.size() + (op.target == Operation::kAll ? 0 : op.target);
+    }
+    Rank resources(const Operation& op) const {
+        return op.target == Operation::kAll ? fabric_.size() : 1;
+    }
+
     void acquire(const Operation& op) {
-        if (op.target == Operation::kAll)
-            world_.wait(self_, 0, op.mode, world_.program().resources);
-        else
-            world_.wait(self_, op.target, op.mode);
-        const locks::Hold hold = locked(op);
+        world_.wait(self_, first_resource(op), op.mode, resources(op));
+        locks::Hold hold;
+        with_lock_of(op.window, [&](auto& lock) { hold = acquired(lock, op); });
         world_.enter(self_);
-        held_[count_++] = {op.target, op.mode, hold};
+        held_[count_++] = {op, hold};
     }
 
-    locks::Hold locked(const Operation& op) {
-        if (op.target == Operation::kAll)
-            return lock_all();
-        return as_shared(op.mode) ? shared(op) : local_.lock.acquire_exclusive(op.target);
-    }
-
-    // Some locks want to know whether the process may have to go past waiting writers.
-    locks::Hold shared(const Operation& op) {
-        if constexpr (requires { local_.lock.acquire_shared(op.target, true); })
-            return local_.lock.acquire_shared(op.target, op.joins || count_ != 0);
-        else
-            return local_.lock.acquire_shared(op.target);
+    // Not every lock has a lock_all; scripts for those that have none do not contain it.
+    template <class Lock>
+    static locks::Hold acquired(Lock& lock, const Operation& op) {
+        if (op.target == Operation::kAll) {
+            if constexpr (requires { lock.acquire_all(); })
+                return lock.acquire_all();
+        }
+        return as_shared(op.mode) ? lock.acquire_shared(op.target)
+                                  : lock.acquire_exclusive(op.target);
     }
 
     void release(const Operation& op) {
         std::size_t i = 0;
-        while (held_[i].target != op.target)
+        while (held_[i].op.target != op.target || held_[i].op.window != op.window)
             ++i;
         const Held held = held_[i];
         held_[i] = held_[--count_];
-        if (op.target == Operation::kAll) {
-            world_.leave(self_, 0, held.mode, world_.program().resources);
-            unlock_all(held.hold);
-            return;
-        }
-        world_.leave(self_, op.target, held.mode);
-        if constexpr (locks::delivers<std::remove_cvref_t<decltype(local_.lock)>>)
-            world_.leave_data(self_, op.target, held.mode);
-        if (as_shared(held.mode))
-            local_.lock.release_shared(op.target, held.hold);
-        else
-            local_.lock.release_exclusive(op.target, held.hold);
+        world_.leave(self_, first_resource(op), held.op.mode, resources(op));
+        with_lock_of(op.window, [&](auto& lock) { released(lock, held); });
     }
 
-    // Not every lock has a lock_all; scripts for those that have none do not contain it.
-    locks::Hold lock_all() {
-        if constexpr (requires { local_.lock.acquire_all(); })
-            return local_.lock.acquire_all();
-        return {};
+    template <class Lock>
+    void released(Lock& lock, const Held& held) {
+        const Operation& op = held.op;
+        if (op.target == Operation::kAll) {
+            if constexpr (requires { lock.release_all(held.hold); })
+                lock.release_all(held.hold);
+            return;
+        }
+        if constexpr (locks::delivers<Lock>)
+            world_.leave_data(self_, first_resource(op), op.target, op.mode);
+        if (as_shared(op.mode))
+            lock.release_shared(op.target, held.hold);
+        else
+            lock.release_exclusive(op.target, held.hold);
     }
-    void unlock_all([[maybe_unused]] locks::Hold hold) {
-        if constexpr (requires { local_.lock.release_all(hold); })
-            local_.lock.release_all(hold);
+
+    template <class Use>
+    void with_lock_of(Rank window, Use&& use) {
+        if constexpr (requires { local_.second; }) {
+            if (window != 0)
+                return use(local_.second);
+        }
+        use(local_.lock);
+    }
+
+    void pass_message(const Operation& op) {
+        const Word messages{op.target, channel_};
+        if (op.kind == Operation::receive)
+            fabric_.await(messages, fabric::differs(0));
+        fabric_.fetch_add(messages, op.kind == Operation::send ? 1 : Value{0} - 1);
     }
 
     /// Between two operations the process is its place in the script, what it holds, and the bytes
@@ -159,7 +194,8 @@ class Actor {
                       "the lock keeps state outside the object; its bytes do not tell its state");
         Fingerprint f = next_;
         for (std::size_t i = 0; i < count_; ++i)
-            f = mix(mix(mix(f, static_cast<std::uint64_t>(held_[i].target)), held_[i].hold.opaque),
+            f = mix(mix(mix(f, static_cast<std::uint64_t>(first_resource(held_[i].op))),
+                        held_[i].hold.opaque),
                     held_[i].hold.in_room);
         const auto* bytes = reinterpret_cast<const unsigned char*>(&local_);
         for (std::size_t i = 0; i < sizeof(Local); i += sizeof(std::uint64_t)) {
@@ -171,9 +207,11 @@ class Actor {
     }
 
     World& world_;
+    CheckerFabric& fabric_;
     Rank self_;
     const Script& script_;
     Local& local_;
+    Slot channel_;
     std::size_t next_ = 0;
     std::array<Held, kMaxHeld> held_{};
     std::size_t count_ = 0;
@@ -185,15 +223,16 @@ template <class Local, class Setup>
 Program make_program(const Cast& cast, const Setup& setup) {
     Program program;
     program.ranks = cast.ranks();
-    program.resources = cast.ranks();
-    program.slots = cast.slots;
+    program.resources = cast.ranks() * cast.windows;
+    program.slots = cast.slots + 1; // of messages
     program.ranks_per_node = cast.ranks_per_node;
     const auto scripts = std::make_shared<const std::vector<Script>>(cast.scripts);
     const auto shared_setup = std::make_shared<const Setup>(setup);
-    program.process = [scripts, shared_setup](World& world, Rank rank) {
+    program.process = [scripts, shared_setup, channel = cast.slots](World& world, Rank rank) {
         CheckerFabric fabric(world, rank);
         Local local(fabric, *shared_setup);
-        Actor<Local>(world, rank, (*scripts)[static_cast<std::size_t>(rank)], local).run();
+        const Script& script = (*scripts)[static_cast<std::size_t>(rank)];
+        Actor<Local>(world, fabric, script, local, channel).run();
     };
     return program;
 }

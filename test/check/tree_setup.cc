@@ -11,7 +11,8 @@ TreeSetup build(const Machine& machine, Rank ranks) {
     setup.limits.tree.t_l.fill(machine.t_l);
     setup.limits.tree.t_w = machine.t_w;
     setup.limits.t_r = machine.t_r;
-    setup.limits.patience = 1;
+    setup.limits.hold = locks::Duration(1);
+    setup.limits.patience = locks::Duration(machine.rounds ? 1 : 0);
     setup.element_slots = locks::RmaRw<CheckerFabric>::element_slots(setup.tree, setup.counters);
     return setup;
 }

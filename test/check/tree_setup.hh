@@ -15,6 +15,7 @@ struct Machine {
     Value t_l = 2; ///< at every level
     Value t_w = 2;
     Value t_r = 0;
+    bool rounds = false; ///< writers let readers join
 };
 
 /// Where the words of a lock on a tree are, and its machine.

@@ -64,7 +64,7 @@ bool World::can_go(Rank rank) const {
     const Request& request = p.request;
     switch (request.verb) {
     case Verb::await:
-    case Verb::await_for:
+    case Verb::await_until:
         return request.holds(request.predicate, look(rank, request.word));
     case Verb::flush:
         return false; // goes on together with the last delivery it waits for
@@ -78,7 +78,8 @@ void World::choices(std::vector<Choice>& out) const {
     for (Rank r = 0; r < program_.ranks; ++r) {
         if (can_go(r))
             out.push_back({r, Choice::go});
-        if (!process(r).finished && process(r).request.verb == Verb::await_for)
+        if (!program_.patient && !process(r).finished &&
+            process(r).request.verb == Verb::await_until)
             out.push_back({r, Choice::give_up});
     }
     std::vector<std::uint16_t> seen(memory_.posted().empty() ? 0 : processes_.size(), 0);
@@ -127,8 +128,10 @@ void World::step(Rank rank, bool give_up) {
     const bool event = program_.counts_events(p.request.word);
     if (event && p.request.verb == Verb::get)
         p.before_look = p.history;
+    const std::uint64_t chances = chances_to_keep(rank);
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
+    watch_chances(chances);
     note_use(rank, p.request.verb, p.request.word);
     if (p.request.after_data)
         deliver_data(rank, p.request.word.rank);
@@ -139,8 +142,8 @@ void World::step(Rank rank, bool give_up) {
     // Who has waited for an event forgets what it saw since it looked, and looks again.
     if (event && p.request.verb == Verb::await)
         p.history = p.before_look;
-    if (p.after_first_verb == 0 && p.request.verb != Verb::count) // that gives nothing
-        p.after_first_verb = p.history;
+    if (p.base == 0 && p.request.verb != Verb::count) // that gives nothing
+        p.base = p.history;
     if (story_ != nullptr)
         tell(rank, p.request, p.result, give_up);
     run_on(rank);
@@ -244,11 +247,21 @@ Value World::perform(Rank rank, const Request& request) {
 }
 
 /// A retry loop calls back_off where an attempt has left nothing behind: whatever was seen on the
-/// way, the process knows what the first verb of the operation gave it, and where it is. Without
-/// this no loop that contends would ever come back to a state it has been in.
+/// way, the process knows what it knew at the last mark, or after the first verb of the operation,
+/// and where it is. Without this no loop that contends would ever come back to a state it has been
+/// in.
 void World::back_off(Rank rank, std::uint64_t where) {
     retries_ = true;
-    process(rank).history = mix(process(rank).after_first_verb, where);
+    process(rank).history = mix(process(rank).base, where);
+}
+
+Fingerprint World::mark(Rank rank) {
+    return process(rank).base = process(rank).history;
+}
+
+void World::rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known) {
+    retries_ = true;
+    process(rank).base = process(rank).history = mix(mix(mark, where), known);
 }
 
 void World::post(Posted posted) {
@@ -325,6 +338,25 @@ void World::enter(Rank rank) {
         watch_overtaking(mine);
 }
 
+/// Of all but `rank`: a bit for each that could go on now.
+std::uint64_t World::chances_to_keep(Rank rank) const {
+    std::uint64_t bits = 0;
+    for (Rank r = 0; program_.keeps_chances && r < program_.ranks; ++r) {
+        const Wait& wait = process(r).wait;
+        if (r != rank && wait.resource >= 0 && wait.mode == *program_.keeps_chances && can_go(r))
+            bits |= std::uint64_t{1} << r;
+    }
+    return bits;
+}
+
+void World::watch_chances(std::uint64_t before) {
+    for (Rank r = 0; before != 0; ++r, before /= 2)
+        if (before % 2 != 0 && !can_go(r))
+            fail(Failure::bypass,
+                 fmt::format("{} waits ({}), could go on, and others took that chance", r,
+                             check::name_of(process(r).wait.mode)));
+}
+
 void World::watch_overtaking(const Wait& entered) {
     for (std::size_t r = 0; r < processes_.size(); ++r) {
         Wait& other = processes_[r].wait;
@@ -346,13 +378,15 @@ void World::leave(Rank rank, Rank resource, Mode mode, Rank resources) {
             fmt::format("{:>4} is about to leave {} ({})", rank, resource, check::name_of(mode)));
 }
 
-void World::leave_data(Rank rank, Rank target, Mode mode) {
-    if (program_.watch_data)
-        process(rank).data = {target, 1, mode};
+void World::leave_data(Rank rank, Rank resource, Rank target, Mode mode) {
+    if (!program_.watch_data)
+        return;
+    process(rank).data = {resource, 1, mode};
+    process(rank).data_target = target;
 }
 
 void World::deliver_data(Rank rank, Rank target) {
-    if (process(rank).data.resource == target)
+    if (process(rank).data_target == target)
         process(rank).data.resource = -1;
 }
 
@@ -364,7 +398,7 @@ void World::between_operations(Rank rank, Fingerprint local) {
     p.data.resource = -1;
     forget_events(rank);
     p.history = local;
-    p.after_first_verb = 0;
+    p.base = 0;
 }
 
 void World::fail(Failure failure, std::string text) {

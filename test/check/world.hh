@@ -30,6 +30,7 @@ struct Program {
     bool watch_overtaking = true; ///< counts overtaking; costs states
     bool watch_data = true;       ///< who enters must find the data of who left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
+    bool patient = false;         ///< waits that may end do not: for bounds on overtaking
     bool last_first = false;      ///< add_each takes the ranks from last to first
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     /// Words of this slot count events, and are compared with nothing but what the same process has
@@ -37,6 +38,9 @@ struct Program {
     /// -1: there are none.
     std::int64_t event_slot = -1;
     OvertakenBound bound{};
+    /// A process that waits for the lock in this mode, and could go on, can until it does: else
+    /// others may take every chance of its.
+    std::optional<Mode> keeps_chances = std::nullopt;
     /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.
     std::int64_t announcing_slot = -1;
     Value announcing_bits = 0;    ///< and only if it finds all of these set
@@ -109,6 +113,8 @@ class World {
     // For the verbs, on the fiber of `rank`.
     Value perform(Rank rank, const Request& request);
     void back_off(Rank rank, std::uint64_t where);
+    Fingerprint mark(Rank rank);
+    void rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known);
     bool gave_up(Rank rank) const { return process(rank).gave_up; }
     void post(Posted posted);
     bool lingers(Verb verb) const { return program_.store_buffer && verb == Verb::put; }
@@ -123,7 +129,7 @@ class World {
     void enter(Rank rank);
     void leave(Rank rank, Rank resource, Mode mode, Rank resources = 1);
     /// `rank`, which is about to leave `target`, has put data there that its release delivers.
-    void leave_data(Rank rank, Rank target, Mode mode);
+    void leave_data(Rank rank, Rank resource, Rank target, Mode mode);
     void deliver_data(Rank rank, Rank target);
     /// Between two operations a process's local state is known without its history: `local`.
     void between_operations(Rank rank, Fingerprint local);
@@ -141,13 +147,16 @@ class World {
         bool gave_up = false;
         bool finished = false;
         Fingerprint history = 0; ///< of all values seen: the local state of a deterministic program
-        Fingerprint after_first_verb = 0; ///< history then, in the current operation; 0: none yet
-        Fingerprint before_look = 0;      ///< history then, at the last word of Program::event_slot
+        /// History at the last mark of the current operation, or after its first verb; 0: neither
+        /// yet.
+        Fingerprint base = 0;
+        Fingerprint before_look = 0; ///< history then, at the last word of Program::event_slot
         Wait wait;
         Leaving leaving;
         /// Data that may not be at the target yet. No part of the fingerprint: how far a release
         /// has come is in the history, and between operations there are none.
         Leaving data;
+        Rank data_target = -1; ///< whose memory they are for
     };
     struct Start {
         World* world;
@@ -168,6 +177,8 @@ class World {
     Value take_effect_on_events(Rank rank, const Request& request);
     void forget_events(Rank rank);
     void finish_leaving(Rank rank);
+    std::uint64_t chances_to_keep(Rank rank) const;
+    void watch_chances(std::uint64_t before);
     void watch_overtaking(const Wait& entered);
     bool flushed(Rank rank) const;
     void note_use(Rank rank, Verb verb, Word word);

@@ -82,10 +82,11 @@ class Counting {
         return inner_.await(w, pred);
     }
     template <fabric::Predicate P>
-    std::optional<fabric::Value> await_for(fabric::Word w, P pred, unsigned patience) {
+    std::optional<fabric::Value> await_until(fabric::Word w, P pred, fabric::Moment end) {
         note_wait(w.rank);
-        return inner_.await_for(w, pred, patience);
+        return inner_.await_until(w, pred, end);
     }
+    fabric::Moment after(fabric::Duration time) const { return inner_.after(time); }
     void backoff(unsigned attempt) { inner_.backoff(attempt); }
 
   private:

@@ -58,17 +58,18 @@ class Delayed {
     fabric::Value await(fabric::Word w, P pred) {
         // Whoever could make the condition true may be waiting for what this process has posted.
         for (;;) {
-            if (const auto seen = inner_.await_for(w, pred, 1))
-                return *seen;
+            if (const fabric::Value seen = inner_.get(w); pred(seen))
+                return seen;
             land_one();
             inner_.backoff(0);
         }
     }
     template <fabric::Predicate P>
-    std::optional<fabric::Value> await_for(fabric::Word w, P pred, unsigned patience) {
+    std::optional<fabric::Value> await_until(fabric::Word w, P pred, fabric::Moment end) {
         land_all();
-        return inner_.await_for(w, pred, patience);
+        return inner_.await_until(w, pred, end);
     }
+    fabric::Moment after(fabric::Duration time) const { return inner_.after(time); }
     void backoff(unsigned attempt) {
         land_all();
         inner_.backoff(attempt);

@@ -1,5 +1,5 @@
-// One reader-writer harness for every lock: threads take random locks on random targets, several at a
-// time, and check data that only the lock protects.
+// One reader-writer harness for every lock: threads take random locks on random targets, several at
+// a time, and check data that only the lock protects.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace rmalock::test {
 
-/// What a target's lock protects. Two plain words, so that a reader beside a writer sees them differ,
-/// a lost update shows in the sum, and ThreadSanitizer reports any missing order.
+/// What a target's lock protects. Two plain words, so that a reader beside a writer sees them
+/// differ, a lost update shows in the sum, and ThreadSanitizer reports any missing order.
 struct Protected {
     std::uint64_t one = 0;
     std::uint64_t other = 0;
@@ -26,11 +26,11 @@ struct Protected {
 
 struct StressOptions {
     fabric::Rank ranks = 4;
-    fabric::Slot slots = 0;      ///< per rank
-    unsigned rounds = 2000;      ///< per thread
+    fabric::Slot slots = 0; ///< per rank
+    unsigned rounds = 2000; ///< per thread
     unsigned writer_percent = 40;
-    unsigned held_at_once = 2;   ///< locks a thread holds at a time, on rising targets
-    unsigned all_percent = 0;    ///< rounds that take lock_all instead, where the adapter has it
+    unsigned held_at_once = 2; ///< locks a thread holds at a time, on rising targets
+    unsigned all_percent = 0;  ///< rounds that take lock_all instead, where the adapter has it
     unsigned seed = 1;
 };
 
@@ -40,7 +40,7 @@ using StressFabric = Delayed<fabric::CpuFabric>;
 template <class Lock>
 struct Adapter {
     explicit Adapter(StressFabric& fabric) : lock(fabric, 0) {}
-    locks::Hold acquire(fabric::Rank target, bool exclusive, bool /*holding*/) {
+    locks::Hold acquire(fabric::Rank target, bool exclusive) {
         return exclusive ? lock.acquire_exclusive(target) : lock.acquire_shared(target);
     }
     void release(fabric::Rank target, bool exclusive, locks::Hold hold) {
@@ -71,8 +71,8 @@ struct Taken {
     locks::Hold hold;
 };
 
-/// Takes locks on rising targets (so that the threads of the test cannot deadlock one another), uses
-/// the data, releases in random order. Returns how often it wrote each target.
+/// Takes locks on rising targets (so that the threads of the test cannot deadlock one another),
+/// uses the data, releases in random order. Returns how often it wrote each target.
 template <class A>
 std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Protected>& data,
                                   const StressOptions& options, unsigned seed) {
@@ -90,7 +90,7 @@ std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Pro
         for (; target < fabric.size() && taken.size() < options.held_at_once;
              target += 1 + static_cast<fabric::Rank>(random() % 2)) {
             const bool exclusive = random() % 100 < options.writer_percent;
-            taken.push_back({target, exclusive, lock.acquire(target, exclusive, !taken.empty())});
+            taken.push_back({target, exclusive, lock.acquire(target, exclusive)});
             Protected& mine = data[static_cast<std::size_t>(target)];
             exclusive ? write(mine) : read(mine);
             written[static_cast<std::size_t>(target)] += exclusive;

@@ -226,7 +226,7 @@ TEST_F(Cost, FompisLocks) {
 }
 
 TEST_F(Cost, ExclusiveBeforeAnyLockAllPaysAReadForTheGate) {
-    const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
+    const locks::Hold hold = gate.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
     gate.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), kOnePosted);
@@ -246,7 +246,7 @@ TEST_F(Cost, ExclusiveAfterALockAllEntersTheRoom) {
     gate.enter_all();
     gate.leave_all();
     fabric.take();
-    const locks::Hold hold = gate.acquire_exclusive(kTarget, false);
+    const locks::Hold hold = gate.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 2})); // M and G
     gate.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
@@ -275,9 +275,7 @@ class CostOfTheGate : public Cost {
         far_gate.enter_all();
         far_gate.leave_all();
     }
-    void exclusive() {
-        far_gate.release_exclusive(kSelf, far_gate.acquire_exclusive(kSelf, false));
-    }
+    void exclusive() { far_gate.release_exclusive(kSelf, far_gate.acquire_exclusive(kSelf)); }
     void forget() { far.take(), far.take_off_node(); }
 };
 
@@ -353,7 +351,7 @@ class CostOfLedgers : public Cost {
 };
 
 TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
-    beside.gate.release_exclusive(2, beside.gate.acquire_exclusive(2, false));
+    beside.gate.release_exclusive(2, beside.gate.acquire_exclusive(2));
     here.gate.enter_all();
     // Join, announce, settle; a mark for each node, at once; a look at its own counter, and at each
     // node.
@@ -382,7 +380,7 @@ TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
 }
 
 TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
-    const locks::Hold hold = far.gate.acquire_exclusive(0, false);
+    const locks::Hold hold = far.gate.acquire_exclusive(0);
     EXPECT_EQ(far.fabric.take(), (VerbCounts{.gets = 1, .atomics = 1, .counts = 1}));
     EXPECT_EQ(far.fabric.take_off_node(), kOneAtomic);
     far.gate.release_exclusive(0, hold);
@@ -399,13 +397,16 @@ class CostOfWaiting : public CostOfLedgers {
         Contender(CostOfWaiting& test, fabric::Rank self)
             : fabric(test.kept_world.fabric(self)), pool(self, WindowSlots::nodes(4), 4),
               pfl(fabric, WindowSlots::lock, WindowSlots::elements(4, kKept), pool, test.nodes,
-                  {.t_w = 3, .t_l = 2, .members = {.k_in = 1, .idle = 2}}),
+                  {.t_w = 3,
+                   .t_l = 2,
+                   .patience = locks::Duration(20),
+                   .members = {.k_in = 1, .idle = 2}}),
               gate(fabric, pfl, WindowSlots::gate,
                    test.table.seen_by(self, test.nodes, kFirstLedger),
                    {.alls = 2, .exclusives = 2}) {}
 
         void exclusive(fabric::Rank target) {
-            const locks::Hold hold = gate.acquire_exclusive(target, false);
+            const locks::Hold hold = gate.acquire_exclusive(target);
             std::this_thread::yield();
             gate.release_exclusive(target, hold);
         }
@@ -414,10 +415,10 @@ class CostOfWaiting : public CostOfLedgers {
             std::this_thread::yield();
             gate.leave_all();
         }
-        /// The second one goes past waiting writers.
+        /// The second one goes past waiting writers when their round is over.
         void two_shared(fabric::Rank first, fabric::Rank second) {
             const locks::Hold one = pfl.acquire_shared(first);
-            const locks::Hold other = pfl.acquire_shared(second, true);
+            const locks::Hold other = pfl.acquire_shared(second);
             std::this_thread::yield();
             pfl.release_shared(second, other);
             pfl.release_shared(first, one);

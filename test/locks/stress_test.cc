@@ -29,6 +29,9 @@ topology::Machine nodes_of_two(Rank ranks) {
 
 constexpr Slot kMost = fabric::line(64); ///< for elements and counters
 
+/// So short that readers join the drain of a writer, and processes go past those that wait.
+constexpr locks::Duration kRound{20};
+
 /// What a queueing lock is made of, with thresholds so small that everything changes often.
 struct Parts {
     explicit Parts(F& f)
@@ -39,6 +42,7 @@ struct Parts {
           counters(topology::counters(machine, 0)) {
         limits.tree.t_l.fill(2);
         limits.tree.t_w = 3;
+        limits.patience = kRound;
     }
     F& fabric;
     locks::Pool pool;
@@ -54,16 +58,20 @@ struct Passing : locks::Pfx<F> {
 };
 
 /// Nodes join at once, and leave soon; T_R is more than there ever are.
-constexpr locks::PflLimits kOverNodes{
-    .t_w = 3, .t_l = 2, .t_r = 9, .patience = 3, .members = {.k_in = 1, .idle = 2}};
+constexpr locks::PflLimits kOverNodes{.t_w = 3,
+                                      .t_l = 2,
+                                      .t_r = 9,
+                                      .hold = locks::Duration(3),
+                                      .patience = kRound,
+                                      .members = {.k_in = 1, .idle = 2}};
 
 template <class Lock>
 Lock build(Parts& p) {
     constexpr Slot kHome = WindowSlots::lock;
     if constexpr (std::is_same_v<Lock, locks::Pfx<F>>)
-        return {p.fabric, kHome, p.pool, {.t_w = 2}};
+        return {p.fabric, kHome, p.pool, {.t_w = 2, .patience = kRound}};
     else if constexpr (std::is_same_v<Lock, Passing>)
-        return {p.fabric, kHome, p.pool, {.t_w = 5, .t_l = 2}};
+        return {p.fabric, kHome, p.pool, {.t_w = 5, .t_l = 2, .patience = kRound}};
     else if constexpr (std::is_same_v<Lock, locks::Pfl<F>>)
         return {p.fabric, kHome, p.elements, p.pool, p.machine.nodes, kOverNodes};
     else if constexpr (std::is_same_v<Lock, locks::DMcs<F>>)
@@ -83,10 +91,9 @@ struct Gated {
         : parts(fabric), lock(build<Lock>(parts)), nodes(parts.machine.nodes),
           gate(fabric, lock, WindowSlots::gate,
                nodes.seen_by(fabric.self(), parts.machine.nodes, parts.ledgers),
-               {.alls = 2, .exclusives = 2}) {}
-    locks::Hold acquire(Rank target, bool exclusive, bool holding) {
-        return exclusive ? gate.acquire_exclusive(target, holding)
-                         : locks::acquire_shared(lock, target, holding);
+               {.alls = 2, .exclusives = 2, .patience = kRound}) {}
+    locks::Hold acquire(Rank target, bool exclusive) {
+        return exclusive ? gate.acquire_exclusive(target) : lock.acquire_shared(target);
     }
     void release(Rank target, bool exclusive, locks::Hold hold) {
         exclusive ? gate.release_exclusive(target, hold) : lock.release_shared(target, hold);

@@ -1,5 +1,5 @@
-// Who lets whom go first at the gate (locks/all_gate.hh), on threads. Each step is waited for where it
-// shows, in the gate's word.
+// Which process lets which go first at the gate (locks/all_gate.hh), on threads. Each step is
+// waited for where it shows, in the gate's word.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,9 +30,10 @@ struct Watched : NodesOfTwo {
 class Turns : public testing::Test {
   protected:
     static constexpr fabric::Rank kRanks = 4, kTarget = 0;
+    static constexpr locks::Duration kForEver{0};
     using F = Watched;
     struct Process {
-        Process(const World& world, fabric::Rank self, unsigned patience)
+        Process(const World& world, fabric::Rank self, locks::Duration patience)
             : fabric(world.fabric(self)), lock(fabric, WindowSlots::lock),
               gate(fabric, lock, WindowSlots::gate, {},
                    {.alls = 8, .exclusives = 16, .patience = patience}) {}
@@ -50,7 +51,7 @@ class Turns : public testing::Test {
     void let_somebody_wait() {
         inside.gate.enter_all();
         exclusive = std::thread([this] {
-            const locks::Hold hold = waits.gate.acquire_exclusive(kTarget, false);
+            const locks::Hold hold = waits.gate.acquire_exclusive(kTarget);
             got_it = true;
             waits.gate.release_exclusive(kTarget, hold);
         });
@@ -63,14 +64,14 @@ class Turns : public testing::Test {
     }
 
     World world{kRanks, WindowSlots::count(kRanks, {})};
-    Process inside{world, 0, 0}, waits{world, 1, 0};
+    Process inside{world, 0, kForEver}, waits{world, 1, kForEver};
     std::thread exclusive;
     std::atomic<bool> got_it{false};
 };
 
 TEST_F(Turns, ALockAllThatComesLetsWhoWaitsGoFirst) {
     let_somebody_wait();
-    Process comes(world, 2, 0);
+    Process comes(world, 2, kForEver);
     std::thread thread([&] {
         comes.gate.enter_all();
         EXPECT_TRUE(got_it);
@@ -87,22 +88,31 @@ TEST_F(Turns, ALockAllThatComesLetsWhoWaitsGoFirst) {
     EXPECT_EQ(GateWord::exclusives(gate_word()), 0U);
 }
 
-TEST_F(Turns, WhoHoldsAnotherLockGoesIn) {
+TEST_F(Turns, ALockAllStepsBackForItsPatience) {
     let_somebody_wait();
-    Process comes(world, 2, 0);
-    comes.gate.enter_all(true); // or this does not end
+    Process comes(world, 2, locks::Duration(100));
+    comes.gate.enter_all(); // or this does not end
     EXPECT_FALSE(got_it);
     comes.gate.leave_all();
     let_it_go();
 }
 
-TEST_F(Turns, PatienceEnds) {
-    let_somebody_wait();
-    Process comes(world, 2, 100);
-    comes.gate.enter_all(); // or this does not end
-    EXPECT_FALSE(got_it);
-    comes.gate.leave_all();
-    let_it_go();
+TEST_F(Turns, AnExclusiveGoesPastALockAllThatOnlyWaits) {
+    inside.gate.enter_all(); // so that exclusives go through the gate from now on
+    inside.gate.leave_all();
+    const locks::Hold first = inside.gate.acquire_exclusive(kTarget);
+    Process comes(world, 2, kForEver);
+    std::thread all([&] {
+        comes.gate.enter_all();
+        comes.gate.leave_all();
+    });
+    until([](fabric::Value g) { return GateWord::alls(g) == 1; });
+    Process impatient(world, 3, locks::Duration(100));
+    impatient.gate.release_exclusive(1,
+                                     impatient.gate.acquire_exclusive(1)); // or this does not end
+    EXPECT_EQ(GateWord::alls(gate_word()), 1U);
+    inside.gate.release_exclusive(kTarget, first);
+    all.join();
 }
 
 } // namespace

@@ -48,6 +48,18 @@ TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
     EXPECT_TRUE(made.oversubscribed);
 }
 
+TEST(Design, ALockWithoutASharedModeSaysSo) {
+    const WindowTraits traits{.ranks = 4, .one_node = false};
+    for (const char* name : kAll) {
+        const std::string reason = choose(name, traits).reason;
+        const bool warns =
+            reason.find("shared locks of one target exclude each other") != reason.npos;
+        const bool shares = name != std::string("d_mcs") && name != std::string("rma_mcs") &&
+                            name != std::string("fompi_spin");
+        EXPECT_NE(warns, shares) << name;
+    }
+}
+
 TEST(Design, AutomaticChoosesByNodes) {
     const auto chosen = [](std::initializer_list<std::int32_t> nodes, bool oversubscribed) {
         std::vector<Site> sites;
@@ -108,12 +120,12 @@ TEST(Design, ThereIsALockOfEveryName) {
                 std::vector<Hold> holds;
                 for (const bool exclusive : {true, false}) {
                     for (Rank target = 0; target < 5; ++target)
-                        holds.push_back(lock->acquire(target, exclusive, target != 0));
+                        holds.push_back(lock->acquire(target, exclusive));
                     for (Rank target = 0; target < 5; ++target)
                         lock->release(target, exclusive, holds[static_cast<std::size_t>(target)]);
                     holds.clear();
                 }
-                lock->acquire_all(false);
+                lock->acquire_all();
                 lock->release_all();
             }
         }
@@ -127,12 +139,12 @@ TEST(Design, EveryLockKnowsWhetherItIsTaken) {
                             name != std::string("fompi_spin");
         for (const Rank target : {0, 3}) {
             EXPECT_FALSE(other.is_taken(target, true)) << name;
-            Hold hold = mine.acquire(target, true, false);
+            Hold hold = mine.acquire(target, true);
             EXPECT_TRUE(other.is_taken(target, true)) << name;
             EXPECT_EQ(other.is_taken(target, false), shares) << name;
             mine.release(target, true, hold);
             EXPECT_FALSE(other.is_taken(target, true)) << name;
-            hold = mine.acquire(target, false, false);
+            hold = mine.acquire(target, false);
             EXPECT_TRUE(other.is_taken(target, true)) << name;
             EXPECT_FALSE(other.is_taken(target, false)) << name;
             mine.release(target, false, hold);
@@ -146,9 +158,9 @@ TEST(Design, LockAllIsSharedUnderEveryLock) {
     for (const char* name : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         // Beside a shared holder, and beside another lock_all: nobody may wait here.
-        const Hold hold = party.lock[1]->acquire(2, false, false);
-        party.lock[0]->acquire_all(false);
-        party.lock[2]->acquire_all(false);
+        const Hold hold = party.lock[1]->acquire(2, false);
+        party.lock[0]->acquire_all();
+        party.lock[2]->acquire_all();
         party.lock[2]->release_all();
         party.lock[0]->release_all();
         party.lock[1]->release(2, false, hold);

@@ -23,28 +23,15 @@ struct NoLook : Sound {
 
 /// R1: the same of one that has given its target back once, and has it again.
 struct NoSecondLook : Sound {
-    Value seen(Word w, Value v) {
-        if (w.slot != kM)
-            return v;
-        const std::uint64_t look = next_;
-        next_ = look == kBefore ? kSecond : look == kSecond ? kFirst : look;
-        return look == kSecond ? 0 : v;
+    Value seen(Word w, Value v) { return w.slot == kM && again_ != 0 ? 0 : v; }
+    Value fetched(Word w, Value operand, Value v) {
+        if (w.slot == kG && operand == G::kOneWaiting)
+            again_ = 1;
+        if (w.slot == kG && operand + G::kOneWaiting == 0)
+            again_ = 0;
+        return v;
     }
-    /// It looks into the room with its target in hand, awaits it without, and enters by a CAS from
-    /// what it found; one that finds the gate open for lock_alls closes it so.
-    void done(Verb verb, Word w, Value v) {
-        if (w.slot != kG ||
-            (verb != Verb::get && verb != Verb::await && verb != Verb::compare_swap))
-            return;
-        if (verb == Verb::get && next_ == kFirst)
-            next_ = kBefore;
-        if (verb == Verb::compare_swap && v == found_ && G::mode(v) != G::Mode::alls)
-            next_ = kFirst;
-        found_ = next_ == kFirst ? 0 : v;
-    }
-    static constexpr std::uint64_t kFirst = 0, kBefore = 1, kSecond = 2;
-    std::uint64_t next_ = kFirst; ///< which look the next read of M is
-    Value found_ = 0;
+    std::uint64_t again_ = 0;
 };
 
 /// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
@@ -172,6 +159,35 @@ struct SilentRelease : TellsAfter {
 /// Who ends a turn by going in does not tell those that have stepped back.
 struct SilentTurn : TellsAfter {
     bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kSwapped; }
+};
+
+/// A lock_all that has stepped back does not see that its turn has come: it waits until no
+/// exclusive waits any more.
+template <class F>
+class IgnoresTurn {
+  public:
+    IgnoresTurn(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
+    void tell() {}
+    template <fabric::Predicate P>
+    Value await(Word w, P pred) {
+        return fabric_.await(w, in_every_turn(pred));
+    }
+    template <fabric::Predicate P>
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
+        return fabric_.await_until(w, in_every_turn(pred), end);
+    }
+
+  private:
+    template <class P>
+    static auto in_every_turn(P pred) {
+        return [pred](Value g) {
+            bool all = true;
+            for (Value turn = 0; turn < 8; ++turn)
+                all = all && pred(g + (turn - G::turn(g)) * G::kOneTurn);
+            return all;
+        };
+    }
+    F& fabric_;
 };
 
 /// Who has settled a mode tells nobody.

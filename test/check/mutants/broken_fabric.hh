@@ -22,8 +22,9 @@ struct Sound {
     bool fetches_before_data(Word) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
     bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
-    bool compares(Word) { return true; }     ///< else a compare_swap swaps, and says it did
-    Value added(Word, Value v) { return v; } ///< what a fetch_add adds of what it was told to
+    bool compares(Word) { return true; }      ///< else a compare_swap swaps, and says it did
+    Value added(Word, Value v) { return v; }  ///< what a fetch_add adds of what it was told to
+    Value posted(Word, Value v) { return v; } ///< the same of an add
     bool undoes(Word, Value, Value) { return false; } ///< a fetch_add, that found this, at once
     Value seen(Word, Value v) { return v; }           ///< what a get makes of what it read
     Value fetched(Word, Value, Value v) { return v; } ///< the same of a fetch_add, with its operand
@@ -71,7 +72,7 @@ class BrokenFabric {
         did(Verb::put, w, 0);
     }
     void add(Word w, Value v, At at = At::current()) {
-        real_.add(w, v, at);
+        real_.add(w, fault_.posted(w, v), at);
         did(Verb::add, w, 0);
     }
     void count(Word w, Value v, At at = At::current()) {
@@ -101,11 +102,17 @@ class BrokenFabric {
                    fault_.skips_await(w) ? real_.get(w, at) : real_.await(w, pred, at));
     }
     template <fabric::Predicate P>
-    std::optional<Value> await_for(Word w, P pred, unsigned patience, At at = At::current()) {
-        return real_.await_for(w, pred, patience, at);
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end, At at = At::current()) {
+        const std::optional<Value> seen =
+            fault_.skips_await(w) ? real_.get(w, at) : real_.await_until(w, pred, end, at);
+        did(Verb::await, w, seen.value_or(0));
+        return seen;
     }
+    fabric::Moment after(fabric::Duration time) const { return real_.after(time); }
     void backoff(unsigned attempt, At at = At::current()) { real_.backoff(attempt, at); }
-    void start_over(At at) { real_.start_over(at); }
+    std::uint64_t mark() { return real_.mark(); }
+    void rewind(std::uint64_t mark, Value known, At at) { real_.rewind(mark, known, at); }
+    static constexpr bool kTimeless = CheckerFabric::kTimeless;
 
   private:
     Value fetch_add(Word w, Value v, bool after_data, At at) {

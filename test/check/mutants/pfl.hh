@@ -9,14 +9,11 @@ namespace rmalock::check::pfl_fault {
 using locks::DrainWord;
 using pfx_fault::DataOvertaken;
 using pfx_fault::JoinNoRecheck; // the words at home are where they are in pfx.hh
-using pfx_fault::JoinUnnamed;
 using pfx_fault::LooksOnAHint;
 using pfx_fault::NeverJoins;
 using pfx_fault::NoDelivery;
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
-using pfx_fault::SilentDrain;
-using pfx_fault::SilentEnd;
 
 // Words as in locks/pfl.hh. Behind the home record the map, then the record of target 0.
 inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
@@ -61,6 +58,31 @@ struct CountThenUndo : Sound {
     }
 };
 
+inline constexpr Slot kTail = 2, kWaiting = 18, kBaton = 21;
+inline constexpr unsigned kTurnBits = 54, kCountBits = 20; ///< of what the baton says
+
+/// An owner that gives the baton forgets how often the first of the queue has been passed.
+struct ForgetsPassed : Sound {
+    Value posted(Word w, Value v) {
+        const Value kept = Value{1} << 63 | ((Value{1} << kTurnBits) - 1);
+        return w.slot == kBaton ? v & kept : v;
+    }
+};
+
+/// Four bits for how many of a node have had the lock in a row, and in a chain.
+struct NarrowCount : Sound {
+    Value posted(Word w, Value v) {
+        const Value count = ((Value{1} << kCountBits) - 1) & ~Value{15};
+        const Value lost = count | count << kCountBits;
+        return w.slot == kBaton ? v & ~lost : v;
+    }
+};
+
+/// A reader whose patience is over takes its arrival back, though an open or a swap came first.
+struct TakesBackByAddition : Sound {
+    bool compares(Word w) { return w.slot != kA; }
+};
+
 /// An owner closes the members and goes in beside the readers that are inside them.
 struct NoDrain : Sound {
     Value fetched(Word w, Value, Value v) { return w.slot == kA + fabric::kWordsPerLine ? 0 : v; }
@@ -77,8 +99,7 @@ struct LeavesAnyway : Sound {
     bool compares(Word w) { return w.slot != kA; }
 };
 
-/// A reader that holds something elsewhere joins the readers at home only, not an owner that waits
-/// for those of members.
+/// A reader joins the readers at home only, not an owner that waits for those of members.
 struct JoinsAtHomeOnly : Sound {
     Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
 };

@@ -7,8 +7,8 @@
 namespace rmalock::check::pfx_fault {
 
 // Words of the home record and of a node, as in locks/pfx.hh. Nodes start behind the home record.
-inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kRh = 4, kJoin = 6, kHomeSlots = 8, kStatus = 1,
-                      kDrn = 2, kWake = 3;
+inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kJoin = 4, kHomeSlots = 8, kStatus = 1, kDrn = 2,
+                      kWake = 3;
 using locks::DrainWord;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
@@ -46,7 +46,7 @@ struct NoSelfServe : Misread {
 
 /// A reader that is woken does not wake the one before it on the list.
 struct NoWakeChain : Sound {
-    bool skips_put(Word w, Value v) { return is(w, kWake) && v == 1 && woken_; }
+    bool skips_put(Word w, Value v) { return is(w, kWake) && v != 0 && woken_; }
     void done(Verb verb, Word w, Value) {
         if (verb == Verb::await)
             woken_ = is(w, kWake);
@@ -61,7 +61,7 @@ struct HwNotCleared : Sound {
     bool skips_swap(Word w, Value v) { return w.slot == kHw && v == 0; }
 };
 
-/// A reader that holds something elsewhere waits like all others: it sees no drainer.
+/// A reader that may join the drain does not: it sees no drainer.
 struct NeverJoins : Sound {
     Value seen(Word w, Value v) { return w.slot == kRo ? v & ~locks::kNameMask : v; }
 };
@@ -78,12 +78,19 @@ struct JoinNoRecheck : Misread {
 
 /// A reader joins whenever others are counted, whoever drains them: the obvious form.
 struct JoinUnnamed : JoinNoRecheck {
-    Value seen(Word w, Value v) { return w.slot == kRo ? v | 1 : JoinNoRecheck::seen(w, v); }
+    Value seen(Word w, Value v) { return w.slot == kRo ? by(v) : JoinNoRecheck::seen(w, v); }
     Value fetched(Word w, Value operand, Value v) {
         const bool join =
             w.slot == kRo && operand == DrainWord::kReader && DrainWord::inside(v) > 0;
-        return join ? v | 1 : v;
+        return join ? by(v) : v;
     }
+    void done(Verb verb, Word w, Value v) {
+        JoinNoRecheck::done(verb, w, v);
+        if (verb == Verb::await && w.slot % fabric::kWordsPerLine == kWake)
+            woken_ = v;
+    }
+    Value by(Value v) const { return (v & ~locks::kNameMask) | woken_; }
+    Value woken_ = 0;
 };
 
 /// The drainer takes the hint for the truth, which may be about readers of an earlier phase.
@@ -93,43 +100,6 @@ struct LooksOnAHint : Sound {
         const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
         return closes ? DrainWord::drainer(v) : v;
     }
-};
-
-/// Does not wake the readers that wait to join, where somebody who derives from this says so.
-struct SilentToJoiners : Sound {
-    bool skips_put(Word w, Value v) {
-        return silent_ && w.slot % fabric::kWordsPerLine == kWake && v == 1;
-    }
-    bool silenced(Word w, Value v, bool here) {
-        silent_ = w.slot == kJoin && v == 0 && here;
-        return silent_;
-    }
-    void done(Verb verb, Word, Value) {
-        if (verb != Verb::put && verb != Verb::swap)
-            silent_ = false;
-    }
-    std::uint64_t silent_ = false;
-};
-
-/// A drainer tells nobody that it waits.
-struct SilentDrain : SilentToJoiners {
-    Value fetched(Word w, Value operand, Value v) {
-        opens_ = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 == 0;
-        return v;
-    }
-    bool skips_swap(Word w, Value v) { return silenced(w, v, opens_); }
-    std::uint64_t opens_ = false;
-};
-
-/// Who wakes the list of a phase does not do what readers that wait elsewhere have asked for.
-struct SilentEnd : SilentToJoiners {
-    bool skips_swap(Word w, Value v) { return silenced(w, v, woke_list_); }
-    void done(Verb verb, Word w, Value v) {
-        SilentToJoiners::done(verb, w, v);
-        if (verb == Verb::swap)
-            woke_list_ = w.slot == kRh || w.slot == kRh + 1;
-    }
-    std::uint64_t woke_list_ = false;
 };
 
 /// Who sees the baton free takes it, whether it is still free or not.
