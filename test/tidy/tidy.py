@@ -95,6 +95,17 @@ def algorithms_only_wait_by_verbs(tree):
                 yield f"{name}:{number}: waits without a verb of the fabric"
 
 
+def words_are_sequentially_consistent(tree):
+    """No x86 processor shows a weaker load of a word or of the bell's sleepers: a wake is lost elsewhere
+    (fabric/bell.hh). Only a sleeper that is awake again may take its mark away in its own time."""
+    weaker = re.compile(r"memory_order(_|::)(relaxed|consume|acquire|release|acq_rel)")
+    awake_again = re.compile(r"sleepers_\.fetch_(sub|and)\(")
+    for name in ("ompi_osc_rmalock/fabric/cpu.hh", "ompi_osc_rmalock/fabric/bell.hh"):
+        for number, line in enumerate(tree.files.get(name, "").splitlines(), 1):
+            if weaker.search(line) and not awake_again.search(line):
+                yield f"{name}:{number}: weaker than sequentially consistent"
+
+
 def functions_fit_a_screen(tree):
     """A function body ends with a brace in the column of the line that opened it."""
     opening = re.compile(r"^( *)(?!namespace|struct|class|enum|union|extern|typedef|static const|const )"
@@ -196,7 +207,7 @@ def text_is_clean(tree):
 
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
-         algorithms_only_wait_by_verbs, functions_fit_a_screen, readme_has_the_parameters,
+         algorithms_only_wait_by_verbs, words_are_sequentially_consistent, functions_fit_a_screen, readme_has_the_parameters,
          readme_has_the_counters, nothing_is_dead, text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
@@ -205,6 +216,8 @@ OFFENDERS = {
     mpi_stays_at_the_boundary: {"ompi_osc_rmalock/window/a.cc": '#include "mpi.h"\n'},
     locks_know_nothing_above_the_fabric: {"ompi_osc_rmalock/locks/a.hh": '#include "window/held.hh"\n'},
     algorithms_only_wait_by_verbs: {"ompi_osc_rmalock/locks/a.hh": "while (fabric_.get(w) != 0)\n"},
+    words_are_sequentially_consistent: {
+        "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},
     functions_fit_a_screen: {"ompi_osc_rmalock/window/a.cc": "void f(int a) {\n" + BODY + "}\n"},
     readme_has_the_parameters: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
