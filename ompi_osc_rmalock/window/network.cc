@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +15,23 @@
 #include "window/window.hh"
 
 namespace rmalock::window {
+
+namespace {
+
+/// Over TCP each remote process takes up to four file descriptors, and where there are none left
+/// UCX ends the job. A process may raise its soft limit (`ulimit -n`) to the hard one by itself.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        report(2, "network: up to %llu file descriptors, where the soft limit was %llu",
+               static_cast<unsigned long long>(limit.rlim_cur),
+               static_cast<unsigned long long>(before));
+}
+
+} // namespace
 
 std::atomic<Network*> Network::the_one;
 std::mutex Network::opening;
@@ -98,6 +116,7 @@ bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std:
         std::snprintf(why, why_size, "no random number for the name of this process");
         return false;
     }
+    raise_descriptor_limit();
     try {
         the_one = new Network(params, self);
     } catch (const ucx::Error& error) {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,6 +208,21 @@ static void threads(void) {
     }
 }
 
+/// A window over hosts may need more file descriptors than the soft limit allows.
+static void descriptors(void) {
+    struct rlimit limit;
+    volatile int* word;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 256;
+    if (limit.rlim_max <= limit.rlim_cur || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        fail("the limit cannot be set");
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur != limit.rlim_max)
+        fail("the soft limit of file descriptors is below the hard one");
+    MPI_Win_free(&win);
+}
+
 static void plain_exit(void) {
     volatile int* word;
     use(window(MPI_COMM_WORLD, &word));
@@ -220,6 +236,7 @@ int main(int argc, char** argv) {
     } kinds[] = {{"many", many},
                  {"fork_exit", fork_exit},
                  {"exit", plain_exit},
+                 {"descriptors", descriptors},
                  {"getenv", environment},
                  {"threads", threads},
                  {"some_hosts", some_hosts},
