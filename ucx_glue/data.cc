@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "ucx_glue/callbacks.hh"
 
@@ -112,8 +113,8 @@ void Worker::post(const Request& request) {
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();
-    if (!peer.met_)
-        greet(peer);
+    if (!peer.met_ && !std::exchange(peer.greeted_, true))
+        greet(peer, 0); // puts begin with the answer
     if (peer.queue_ == nullptr && has_room(peer))
         return issue(request);
     if (peer.queue_ == nullptr) {

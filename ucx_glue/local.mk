@@ -16,6 +16,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/printed.hh \
 	ucx_glue/progress_thread.cc \
 	ucx_glue/progress_thread.hh \
+	ucx_glue/pulse.cc \
 	ucx_glue/relief.hh \
 	ucx_glue/signals.hh \
 	ucx_glue/status.cc \

@@ -164,10 +164,9 @@ void Worker::transmit_word(Peer& peer, const WordMessage& message) {
         transmit(peer, kWordId, bytes_of(message), {});
 }
 
-/// Asks for an answer, so that puts can begin.
-void Worker::greet(Peer& peer) {
-    if (!std::exchange(peer.greeted_, true))
-        transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, 0}), {});
+/// Asks for an answer that says the same.
+void Worker::greet(Peer& peer, std::uint64_t greeting) {
+    transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, greeting}), {});
 }
 
 /// Has the peer say when it has stored what was told, unless it is to say so already.

@@ -51,7 +51,8 @@ void ask_for_short_turns() {
 } // namespace
 
 struct ProgressThread::State {
-    explicit State(Worker& the_worker) : worker(the_worker), event(worker.event_descriptor()) {
+    State(Worker& the_worker, std::chrono::milliseconds timeout)
+        : worker(the_worker), event(worker.event_descriptor()), peer_timeout(timeout) {
         stop = eventfd(0, EFD_CLOEXEC);
         if (stop < 0)
             throw Error(std::string("UCX: start the progress thread: ") + std::strerror(errno));
@@ -97,6 +98,8 @@ struct ProgressThread::State {
     }
 
     void take_turn() {
+        if (peer_timeout.count() != 0)
+            worker.check_peers(peer_timeout);
         if (others_serve())
             return nap();
         if (worker.serve()) {
@@ -123,12 +126,14 @@ struct ProgressThread::State {
         Relief& relief = worker.relief();
         pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}, {relief.descriptor(), POLLIN, 0}};
         relief.sleeps(seen_visits);
-        stopped = poll(fds, 3, -1) > 0 && fds[0].revents != 0;
+        const int most = static_cast<int>(peer_timeout.count()) / Worker::kPulses;
+        stopped = poll(fds, 3, most != 0 ? most : -1) > 0 && fds[0].revents != 0;
         relief.woke(fds[2].revents != 0);
     }
 
     Worker& worker;
     const int event;
+    const std::chrono::milliseconds peer_timeout;
     int stop = -1;
     std::atomic<std::uint64_t> rounds{0};
     std::thread thread;
@@ -140,7 +145,8 @@ struct ProgressThread::State {
     long nap_length = kFirstNap;
 };
 
-ProgressThread::ProgressThread(Worker& worker) : state_(std::make_unique<State>(worker)) {}
+ProgressThread::ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout)
+    : state_(std::make_unique<State>(worker, peer_timeout)) {}
 ProgressThread::~ProgressThread() = default;
 void ProgressThread::stop() {
     state_->end();

@@ -1,6 +1,7 @@
 // Serves other processes while this one computes.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "ucx_glue/worker.hh"
@@ -18,8 +19,8 @@ namespace rmalock::ucx {
 /// microseconds are usual).
 class ProgressThread {
   public:
-    /// Throws Error.
-    explicit ProgressThread(Worker& worker);
+    /// `peer_timeout`: see Worker::check_peers; 0: nothing is checked. Throws Error.
+    explicit ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout = {});
     ~ProgressThread();
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;

@@ -150,6 +150,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
             }
             peer->met_ = peer->greeted_ = peer->words_met_ = peer->apart_ = false;
             peer->parting_ = false;
+            peer->pulse_.reset();
         }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;
@@ -203,11 +204,11 @@ Peer* Worker::find(PeerId id) {
     return found == peers_.end() ? nullptr : found->second.get();
 }
 
-Peer& Worker::introduce(PeerId id, std::span<const std::byte> address) {
+Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answers) {
     const std::lock_guard lock(peers_mutex_);
     std::unique_ptr<Peer>& peer = peers_[id];
     if (peer == nullptr)
-        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()));
+        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()), answers);
     return *peer;
 }
 

@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -38,7 +40,8 @@ enum class Lanes : std::uint8_t { unknown, one, several };
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
 class Peer {
   public:
-    explicit Peer(PeerId id, Bytes address) : id_(id), address_(std::move(address)) {}
+    Peer(PeerId id, Bytes address, bool answers)
+        : id_(id), address_(std::move(address)), answers_(answers) {}
     PeerId id() const { return id_; }
 
   private:
@@ -65,8 +68,13 @@ class Peer {
     /// What a greeting over the words' own endpoint says; over the other one it says 0.
     static constexpr std::uint64_t kWordsGreeting = ~std::uint64_t{0};
 
-    /// All words up to number `told` are stored; or a greeting is answered.
+    /// What a pulse says (Worker::check_peers).
+    static constexpr std::uint64_t kPulse = kWordsGreeting - 1;
+
+    /// All words up to number `told` are stored; or a greeting or a pulse is answered.
     void hear(std::uint64_t told) {
+        if (told == kPulse)
+            return pulse_.reset();
         if (told == kWordsGreeting) {
             words_met_ = true;
             parting_.store(false, std::memory_order_release);
@@ -105,7 +113,9 @@ class Peer {
 
     PeerId id_;
     Bytes address_;
-    ucp_ep* endpoint_ = nullptr; ///< created on first use
+    bool answers_;                                               ///< see Worker::introduce
+    std::optional<std::chrono::steady_clock::time_point> pulse_; ///< since when one is unanswered
+    ucp_ep* endpoint_ = nullptr;                                 ///< created on first use
     /// Another one, for told words alone (see Worker::tell), opened for peers that are told often.
     /// Words take it (`apart_`) once it has brought something back (`words_met_`) and all that went
     /// over the first one are stored. So a release does not wait for a connection while the next
@@ -210,8 +220,14 @@ class Worker {
 
     /// The peer called `id`, or null if nobody has introduced it yet.
     Peer* find(PeerId id);
-    /// Makes a peer known. Nothing is sent. If it is known already, the address is ignored.
-    Peer& introduce(PeerId id, std::span<const std::byte> address);
+    /// Makes a peer known. Nothing is sent. `answers`: it has a progress thread, so that it answers
+    /// whatever the program does. If it is known already, the rest is ignored.
+    Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false);
+    /// To be called often: while a thread waits, asks the peers that answer now and then whether
+    /// they are there. Once one has been silent for `timeout` that is a failure of the worker.
+    void check_peers(std::chrono::steady_clock::duration timeout);
+    /// How often within the timeout.
+    static constexpr int kPulses = 4;
 
     /// One round: serves what others sent, completes operations, issues queued ones. Returns at
     /// once if another thread is at it. Returns whether anything happened. Throws Error once an
@@ -236,6 +252,7 @@ class Worker {
         waiter.until([&] {
             if (done())
                 return true;
+            throw_failure(); // the waiter's progress keeps it to itself
             if (waiter.progress != nullptr && own_rounds == 0)
                 return false;
             own_rounds -= own_rounds != 0;
@@ -339,6 +356,7 @@ class Worker {
     friend class RemoteKey;
     friend struct Callbacks;
     using Lock = std::unique_lock<std::mutex>;
+    using Clock = std::chrono::steady_clock;
     struct ContextCloser {
         void operator()(ucp_context* context) const;
     };
@@ -377,7 +395,8 @@ class Worker {
     bool rounds();
     void take_failure(const std::string& text);
     void transmit_deferred();
-    void greet(Peer& peer);
+    void greet(Peer& peer, std::uint64_t greeting);
+    void ask_for_pulse(Peer& peer, Clock::time_point now);
     static Lanes lanes(Peer& peer);
     bool begin_flush(const Goal& goal);
     void flush_early(Peer& peer);
@@ -401,6 +420,7 @@ class Worker {
     std::atomic<int> inside_{0};
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
     Relief relief_;
+    Clock::time_point checked_; ///< when check_peers looked
     Options options_;
     Bytes address_;
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;

@@ -37,7 +37,7 @@ std::atomic<Network*> Network::the_one;
 std::mutex Network::opening;
 
 Network::Network(const rmalock_params_t& params, ucx::PeerId self)
-    : process_(getpid()), self_(self),
+    : process_(getpid()), self_(self), peer_timeout_(params.peer_timeout),
       wants_thread_(std::string_view(params.progress_thread) == "on"),
       may_want_thread_(std::string_view(params.progress_thread) != "off"),
       checks_messages_(params.check_messages), doorbell_(self),
@@ -58,7 +58,8 @@ void Network::settle(AtomicsBy by) {
     // which then take another way (accumulate.cc).
     const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
     if (wanted && thread_ == nullptr)
-        thread_ = std::make_unique<ucx::ProgressThread>(worker_);
+        thread_ = std::make_unique<ucx::ProgressThread>(
+            worker_, by == AtomicsBy::cpu ? peer_timeout_ : std::chrono::seconds(0));
     has_thread_ = thread_ != nullptr;
 }
 
@@ -102,8 +103,16 @@ void Network::wake_neighbours() {
     });
 }
 
+/// Once the network has failed no wait for another node need end, be it for a word of this node.
 bool Network::progress() {
-    return worker_.progress();
+    try {
+        return worker_.progress();
+    } catch (const std::exception& error) {
+        if (ending_)
+            return false;
+        report(0, "%s: the job ends", error.what());
+        std::abort();
+    }
 }
 
 bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std::size_t why_size) {
@@ -136,6 +145,11 @@ bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std:
 void Network::link(Groups::Group processes) {
     const std::lock_guard lock(windows_mutex_);
     linked_.add(std::move(processes));
+}
+
+void Network::disconnect() {
+    ending_ = true;
+    worker_.disconnect();
 }
 
 void Network::close() {
@@ -199,14 +213,8 @@ extern "C" bool rmalock_network_is_open(void) {
 
 extern "C" int rmalock_network_progress(void) {
     using rmalock::window::Network;
-    static std::atomic<bool> reported{false}; // a worker that has failed says so at every call
-    try {
-        return Network::get() != nullptr && Network::get()->progress() ? 1 : 0;
-    } catch (const std::exception& error) {
-        if (!reported.exchange(true))
-            rmalock::window::report(0, "%s", error.what());
-        return 0;
-    }
+    Network* const network = Network::get();
+    return network != nullptr && network->progress() ? 1 : 0;
 }
 
 extern "C" void rmalock_network_disconnect(void) {

@@ -44,12 +44,16 @@ class Network {
     /// Debug parameter check_messages.
     bool checks_messages() const { return checks_messages_; }
     bool has_thread() const { return has_thread_; }
+    /// Whether there is a thread where CPUs do the atomics, so that others may expect answers.
+    bool will_answer() const { return may_want_thread_; }
 
     /// A window has linked these processes of the job, this one among them.
     void link(Groups::Group processes);
     /// Those that have to meet before one of them closes the network.
     const Groups& linked() const { return linked_; }
 
+    /// Closes the connections. A failure ends the job before, and nothing afterwards.
+    void disconnect();
     /// What Open MPI's progress calls.
     bool progress();
     /// Sleeps until something arrives or a process of the node rings, for a bounded time: Open
@@ -102,6 +106,7 @@ class Network {
     const pid_t process_; ///< the one that has opened it
     const ucx::PeerId self_;
     std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
+    const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
     const bool checks_messages_;
     mutable std::mutex windows_mutex_; ///< of the windows and groups
@@ -115,6 +120,7 @@ class Network {
     ucx::Worker worker_;
     const int event_;
     std::atomic<bool> has_thread_{false};
+    std::atomic<bool> ending_{false};             ///< disconnected
     std::mutex settling_;                         ///< of thread_
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
 };

@@ -68,6 +68,7 @@ struct Remote::Outcome {
     std::int32_t error;
     std::uint16_t state_key, memory_key; ///< bytes
     std::uint32_t address;               ///< bytes of the worker's address
+    bool answers;                        ///< see ucx::Worker::introduce
     bool needs_addresses;                ///< this rank meets a process for the first time
 };
 
@@ -85,6 +86,7 @@ rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, 
     mine.state = reinterpret_cast<std::uint64_t>(state_base_);
     mine.memory = reinterpret_cast<std::uint64_t>(memory_base_);
     mine.address = static_cast<std::uint32_t>(worker().address().size());
+    mine.answers = network_.will_answer();
     mine.needs_addresses = !knows_all(plan);
     if (error == 0) {
         keys = state_.key();
@@ -148,10 +150,13 @@ rmalock_status_t Remote::exchange_addresses(const rmalock_comm_t& comm, const Pl
     padded.resize(room);
     if (comm.allgather(comm.handle, padded.data(), all.data(), room) != 0)
         return RMALOCK_ERR_COMM;
-    for (Rank r = 0; r < plan.size(); ++r)
-        worker().introduce(plan.share(r).peer,
-                           std::span(all).subspan(static_cast<std::size_t>(r) * room,
-                                                  outcomes[static_cast<std::size_t>(r)].address));
+    for (Rank r = 0; r < plan.size(); ++r) {
+        const Outcome& outcome = outcomes[static_cast<std::size_t>(r)];
+        worker().introduce(
+            plan.share(r).peer,
+            std::span(all).subspan(static_cast<std::size_t>(r) * room, outcome.address),
+            outcome.answers);
+    }
     return RMALOCK_OK;
 }
 

@@ -5,6 +5,9 @@
 //   some_hosts  the last rank does without rmalock; windows of others link 0, 1 and 1, 2
 //   some_hosts_without_windows
 //   getenv      a thread reads the environment while the first window is made
+//   broken      0 loses its connections while it waits for a put
+//   broken_lock 2 loses its connections while it holds a lock that 0 and 1 wait for
+//   silent      1 stops, with all its threads, and 0 wants its lock
 //   many        fetch_and_op beside many windows
 //   threads     several threads make the first windows, each on a communicator of its own
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
@@ -12,11 +15,13 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +141,79 @@ static void go_without_rmalock_on_the_last_rank(void) {
         setenv("OMPI_MCA_osc", "^rmalock", 1);
 }
 
+/// Ends all TCP connections that were made since a descriptor numbered `first` was the next one.
+static void break_connections(int first) {
+    for (int fd = first; fd < first + 200; ++fd) {
+        struct sockaddr_storage address;
+        socklen_t bytes = sizeof address;
+        if (getpeername(fd, (struct sockaddr*)&address, &bytes) == 0 &&
+            (address.ss_family == AF_INET || address.ss_family == AF_INET6))
+            shutdown(fd, SHUT_RDWR);
+    }
+}
+
+static int next_descriptor(void) {
+    const int fd = dup(0);
+    close(fd);
+    return fd;
+}
+
+/// Until the launcher ends the job.
+static void wait_for_the_end(void) {
+    sleep(60);
+}
+
+static void* break_soon(void* first) {
+    sleep(1);
+    break_connections(*(int*)first);
+    return NULL;
+}
+
+static void broken(void) {
+    pthread_t thread;
+    enum { LONG = 1 << 25 }; // more than lies in sockets
+    int first = next_descriptor();
+    volatile int* word;
+    MPI_Win win;
+    MPI_Win_allocate(LONG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+    use(win);
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0)
+        raise(SIGSTOP);
+    MPI_Put(malloc(LONG), LONG, MPI_BYTE, 1, 0, LONG, MPI_BYTE, win);
+    pthread_create(&thread, NULL, break_soon, &first);
+    MPI_Win_flush(1, win);
+    fail("lost connections are no error");
+}
+
+static void broken_lock(void) {
+    const int first = next_descriptor();
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    use(win);
+    if (rank == 2)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2) {
+        sleep(1);
+        break_connections(first);
+        wait_for_the_end();
+    }
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    fail("a lock that another rank holds");
+}
+
+static void silent(void) {
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    use(win);
+    if (rank == 1)
+        raise(SIGSTOP);
+    put(win, 1, 1);
+    fail("a rank that has stopped answers");
+}
+
 enum { MANY = 3000, TRIES = 1000 };
 
 /// Seconds of the fastest of many: others on the machine make none of them faster.
@@ -233,7 +311,10 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"many", many},
+    } kinds[] = {{"broken", broken},
+                 {"broken_lock", broken_lock},
+                 {"silent", silent},
+                 {"many", many},
                  {"fork_exit", fork_exit},
                  {"exit", plain_exit},
                  {"descriptors", descriptors},

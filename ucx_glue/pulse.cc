@@ -1,0 +1,42 @@
+// Whether peers are still there: a question now and then, while a thread waits. TCP itself gives a
+// silent host up after a quarter of an hour, and where nothing is under way never.
+#include <chrono>
+#include <string>
+
+#include "ucx_glue/callbacks.hh"
+
+namespace rmalock::ucx {
+
+/// A pulse that is not answered is late only if this process ran all the time: one that was
+/// stopped, as its peers may have been, begins anew. So does one in which no thread waited.
+void Worker::check_peers(Clock::duration timeout) {
+    const Clock::time_point now = Clock::now();
+    const Clock::duration since = now - checked_;
+    if (since < timeout / kPulses)
+        return;
+    const Lock lock = locked();
+    checked_ = now;
+    const bool anew = since > 2 * timeout / kPulses || !somebody_inside();
+    const std::lock_guard peers_lock(peers_mutex_);
+    for (auto& [id, peer] : peers_) {
+        if (peer->pulse_ && anew)
+            peer->pulse_ = now;
+        else if (peer->pulse_ && now - *peer->pulse_ > timeout)
+            take_failure("another node has not answered for " +
+                         std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
+                         " s (parameter peer_timeout)");
+        else if (!peer->pulse_ && !anew && peer->answers_ && peer->met_)
+            ask_for_pulse(*peer, now);
+    }
+}
+
+void Worker::ask_for_pulse(Peer& peer, Clock::time_point now) {
+    peer.pulse_ = now;
+    try {
+        greet(peer, Peer::kPulse);
+    } catch (const Error& error) {
+        take_failure(error.what());
+    }
+}
+
+} // namespace rmalock::ucx
