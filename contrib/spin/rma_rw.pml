@@ -1,10 +1,18 @@
 /* RMA-RW, ompi_osc_rmalock/locks/rma_rw.hh and queue_tree.hh, on a tree of two levels.
  *
- * ELEMENTS elements with WRITERS writers, READERS readers and HOLDERS readers that hold a lock elsewhere and
- * so must not wait behind writers, ROUNDS acquires each; one counter for each element. Every step touches one shared word. A process that cannot go on in the end is an invalid
- * end state.
+ * ELEMENTS elements with WRITERS writers and READERS readers, ROUNDS acquires each; one counter for each
+ * element. Every step touches one shared word. A process that cannot go on in the end is an invalid end state.
  *
+ * A round of a writer that waits for readers ends at any moment at which a reader waits for it. With -DLATE=N it
+ * ends only when no process can go on otherwise, and N times at most until the next lock call returns: rounds
+ * that help nobody are then a deadlock.
+ * -DMEET: a reader stays inside until all readers have come as often as it has, as in a barrier.
+ * -DRECEIVES: the last reader stays inside in its last round until all others have done theirs.
+ *
+ * -DNO_ROUNDS: a writer that waits for readers never lets others join them.
  * -DNO_DRAIN: the writer closes the counters and does not wait for the readers inside.
+ * -DJOINS_CLOSED: a reader joins at a counter that the writer has closed by then.
+ * -DONE_BY_ONE: the writer closes each counter when that one has drained, before the others have.
  * -DKEEPS_ARRIVAL: a reader that joins those inside leaves its arrival in the counter.
  * -DCALLERS_NODE: at the root a writer queues its own node, as the paper prints it, not its element's. */
 #ifndef ELEMENTS
@@ -15,9 +23,6 @@
 #endif
 #ifndef READERS
 #define READERS 1
-#endif
-#ifndef HOLDERS
-#define HOLDERS 0
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
@@ -30,6 +35,7 @@
 #endif
 #define NOBODY 0
 #define ALL_WRITERS (ELEMENTS * WRITERS)
+#define ALL_READERS (ELEMENTS * READERS)
 
 mtype = { none, pass, parent, mode_change };
 
@@ -53,44 +59,88 @@ byte total1[ROOT_NODES];
 /* the counters */
 byte arrive[ELEMENTS];
 short depart[ELEMENTS];
-bit write[ELEMENTS], generation[ELEMENTS]; /* beside arrive */
+bit write[ELEMENTS], generation[ELEMENTS], turn[ELEMENTS]; /* beside arrive; ROUND is called turn here */
 bit parity[ELEMENTS];                      /* beside depart: closed if it is not generation */
 
-byte readers_inside = 0, writers_inside = 0; /* ghosts */
+byte readers_inside = 0, writers_inside = 0, readers_waiting = 0; /* ghosts */
+#if defined(MEET) || defined(RECEIVES)
+byte came = 0;
+#endif
+#ifdef MEET
+#define STAYS came++; came >= round * ALL_READERS
+#define SENDS skip
+#elif defined(RECEIVES)
+#define STAYS me != ALL_READERS || round != ROUNDS || came == ALL_READERS - 1
+#define SENDS if :: round == ROUNDS -> came++ :: else fi
+#else
+#define STAYS skip
+#define SENDS skip
+#endif
+#ifdef LATE
+byte idle_rounds = 0;
+#define ROUND_MAY_END timeout && readers_waiting != 0 && idle_rounds < LATE
+#define ENDS idle_rounds++
+#define RETURNS idle_rounds = 0
+#else
+#define ROUND_MAY_END readers_waiting != 0
+#define ENDS skip
+#define RETURNS skip
+#endif
 
-/* until the phase is over, or the reader has joined those inside */
-inline join_readers() {
+/* until the phase is over, or the reader has joined those inside in a round of the writer */
+inline wait_as_reader() {
     over = false;
     do
     :: over -> break
-    :: !over && generation[e] != mine -> over = true
-    :: !over && parity[e] == mine ->
-        atomic { open = (parity[e] == mine); depart[e]-- };
+    :: else ->
+        atomic {
+            (generation[e] != mine || turn[e] != last) -> over = (generation[e] != mine); last = turn[e]
+        };
+        open = false;
+        if
+        :: !over -> open = (parity[e] == mine)
+        :: else
+        fi;
         if
         :: open ->
+            atomic { over = (parity[e] == mine); depart[e]-- };
+#ifdef JOINS_CLOSED
             over = true;
-#ifndef KEEPS_ARRIVAL
-            arrive[e]--
 #endif
-        :: else -> depart[e]++
+            if
+#ifdef KEEPS_ARRIVAL
+            :: over
+#else
+            :: over -> arrive[e]--
+#endif
+            :: else -> depart[e]++
+            fi
+        :: else
         fi
     od
 }
 
-proctype reader(byte e; bool holds) {
+proctype reader(byte me; byte e) {
     byte round;
-    bit closed, mine;
+    bit closed, mine, last;
     bool over, open;
     for (round : 1 .. ROUNDS) {
-        atomic { arrive[e]++; closed = write[e]; mine = generation[e] };
+        atomic {
+            arrive[e]++; closed = write[e]; mine = generation[e]; last = turn[e];
+            readers_waiting = readers_waiting + closed
+        };
         if
-        :: closed && holds -> join_readers()
-        :: closed && !holds -> generation[e] != mine
+        :: closed -> wait_as_reader()
         :: else
         fi;
-        atomic { readers_inside++; assert(writers_inside == 0) };
+        atomic {
+            readers_waiting = readers_waiting - closed; readers_inside++; assert(writers_inside == 0); RETURNS
+        };
+        STAYS;
         readers_inside--;
-        depart[e]++
+        depart[e]++;
+        SENDS;
+        atomic { closed = 0; mine = 0; last = 0; over = false; open = false }
     }
 }
 
@@ -100,6 +150,27 @@ inline clear(word) {
     :: other != NOBODY -> word = NOBODY
     :: else
     fi
+}
+
+inline next_round() {
+    ENDS;
+    r = 0;
+    do
+    :: r < ELEMENTS -> turn[r] = 1 - turn[r]; r++
+    :: else -> break
+    od;
+    r = 0
+}
+
+/* from `c` on */
+inline await_departures() {
+    do
+    :: c == ELEMENTS -> break
+    :: c < ELEMENTS && depart[c] == arrived[c] -> c++
+#ifndef NO_ROUNDS
+    :: c < ELEMENTS && ROUND_MAY_END -> next_round()
+#endif
+    od
 }
 
 /* all at the moment at which nobody is left; else those that were closed are opened again */
@@ -125,15 +196,21 @@ inline close_counters() {
         if
         :: other == 0 ->
             c--;
+#ifdef ONE_BY_ONE
+            await_departures();
+            c = 0;
+            do
+            :: c < ELEMENTS && parity[c] != generation[c] -> c++
+            :: else -> break
+            od
+#else
             do
             :: c > 0 -> c--; parity[c] = 1 - parity[c]
             :: else -> break
             od;
-            do
-            :: c < ELEMENTS -> depart[c] == arrived[c]; c++
-            :: else -> break
-            od;
+            await_departures();
             c = 0
+#endif
         :: else
         fi
     od
@@ -248,12 +325,12 @@ inline release() {
 }
 
 proctype writer(byte me; byte e) {
-    byte round, other, c, total, in_a_row, succ1, succ2;
+    byte round, other, c, r, total, in_a_row, succ1, succ2;
     byte arrived[ELEMENTS];
     bool asks_parent, from_readers, to_readers;
     for (round : 1 .. ROUNDS) {
         acquire();
-        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0) };
+        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0); RETURNS };
         writers_inside--;
         release();
         atomic {
@@ -275,7 +352,7 @@ init {
             od;
             i = 0;
             do
-            :: i < READERS + HOLDERS -> i++; run reader(e, i > READERS)
+            :: i < READERS -> i++; run reader(e * READERS + i, e)
             :: else -> break
             od;
             e++
