@@ -1,13 +1,22 @@
-/* The phase-fair lock, ompi_osc_rmalock/locks/pfx.hh, and with T_L the baton that running exclusives may
- * take past the first of their queue, baton.hh.
+/* The phase-fair lock, ompi_osc_rmalock/locks/pfx.hh, its drain, drain.hh, and with T_L the baton that running
+ * exclusives may take past the first of their queue, baton.hh.
  *
- * WRITERS writers, READERS readers and HOLDERS readers that hold a lock elsewhere and so must not wait
- * behind writers, ROUNDS acquires each. Every step touches one shared word; what others cannot see happens
- * with the step before it. A process that cannot go on in the end is an invalid end state.
+ * WRITERS writers and READERS readers, ROUNDS acquires each. Every step touches one shared word; what others
+ * cannot see happens with the step before it. A process that cannot go on in the end is an invalid end state.
  *
+ * A round of a writer that drains ends at any moment at which it finds a reader to wake. With -DLATE=N it ends
+ * only when no process can go on otherwise, and N times at most until the next lock call returns: rounds that
+ * help nobody are then a deadlock.
+ * -DMEET: a reader stays inside until all readers have come as often as it has, as in a barrier.
+ * -DRECEIVES: the last reader stays inside until each other one has had the lock.
+ *
+ * -DNO_ROUNDS: a writer that drains never wakes the readers that wait.
  * -DNO_DRAIN: a writer does not wait for the readers of the phase before it.
+ * -DTRUSTS_THE_HINT: it goes in when it is told that they have left, though others may have joined them since.
  * -DNO_VERIFY: a reader takes every wake for the end of its phase.
  * -DNO_SELF_SERVE: a reader that joins the list late does not notice that its phase is over.
+ * -DJOINS_ANYWAY: a reader that adds itself to a drain does not look whether that still goes on.
+ * -DCOUNTED_TWICE: a reader that has joined does not look whether its phase is over, and it was counted by that.
  * -DTAKES_ANYWAY: who has seen the baton free takes it, whether it still is or not.
  * -DNO_LIMIT: the first of the queue may be passed any number of times.
  * -DGIVES_TO_NOBODY: the baton is given whether anybody comes for it or not. */
@@ -16,9 +25,6 @@
 #endif
 #ifndef READERS
 #define READERS 1
-#endif
-#ifndef HOLDERS
-#define HOLDERS 0
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
@@ -29,16 +35,18 @@
 #ifndef T_L
 #define T_L 0
 #endif
-#define ALL (WRITERS + READERS + HOLDERS)
+#define ALL (WRITERS + READERS)
 #define NOBODY 0
+/* a wake that is of no drainer */
+#define LOOK 255
 
-/* the home record: S = [phase | exclusives | readers], RO = [drainer | count], TAIL, HW or BATON, RH */
+/* the home record: S = [phase | exclusives | readers], RO = [drainer | count], JOIN, TAIL, HW or BATON */
 bit phase = 0;
 byte exclusives = 0, readers = 0;
 byte drainer = NOBODY;
 short count = 0;
+byte list = NOBODY;
 byte tail = NOBODY;
-byte list[2];
 /* a message: 0 none, 1 ... DIRECT(chain), 64 + r PHASE(r) */
 #define DIRECT(n) (n)
 #define PHASE(r) (64 + (r))
@@ -56,9 +64,31 @@ byte meeting = 0;
 #endif
 /* the nodes */
 byte next[ALL + 1], status[ALL + 1];
-bool drained[ALL + 1], wake[ALL + 1];
+bool drained[ALL + 1];
+byte wake[ALL + 1];
 
 byte readers_inside = 0, writers_inside = 0; /* ghosts */
+#if defined(MEET) || defined(RECEIVES)
+byte came = 0;
+#endif
+#ifdef MEET
+#define STAYS came++; came >= round * READERS
+#define SENDS skip
+#elif defined(RECEIVES)
+#define STAYS me != ALL || round != 1 || came == READERS - 1
+#define SENDS if :: me != ALL && round == 1 -> came++ :: else fi
+#else
+#define STAYS skip
+#define SENDS skip
+#endif
+#ifdef LATE
+byte idle_rounds = 0;
+#define ROUND_MAY_END timeout && list != NOBODY && idle_rounds < LATE
+#define RETURNS idle_rounds = 0
+#else
+#define ROUND_MAY_END list != NOBODY
+#define RETURNS skip
+#endif
 
 inline leave_drain() {
     atomic { before = count; other = drainer; count-- };
@@ -68,10 +98,33 @@ inline leave_drain() {
     fi
 }
 
-inline wake_all(f) {
-    atomic { other = list[f]; list[f] = NOBODY };
+inline wake_all(w) {
+    atomic { other = list; list = NOBODY };
     if
-    :: other != NOBODY -> wake[other] = true
+    :: other != NOBODY -> wake[other] = w
+    :: else
+    fi
+}
+
+/* `over` becomes true if the reader is inside, or was admitted; `woken` is the drainer that woke it */
+inline join_drain() {
+    other = drainer;
+    if
+    :: other == woken ->
+        atomic { before = count; other = drainer; count++ };
+#ifdef JOINS_ANYWAY
+        over = true;
+#else
+        over = (other == woken);
+#endif
+        if
+#ifdef COUNTED_TWICE
+        :: !over -> leave_drain()
+#else
+        :: !over || phase != mine -> leave_drain()
+#endif
+        :: else
+        fi
     :: else
     fi
 }
@@ -81,17 +134,18 @@ inline wait_in_list() {
     do
     :: over -> break
     :: else ->
-        atomic { prev = list[mine]; list[mine] = me };
+        atomic { prev = list; list = me };
 #ifndef NO_SELF_SERVE
         over = (phase != mine);
 #endif
         if
-        :: over -> wake_all(mine)
+        :: over -> wake_all(LOOK)
         :: else
         fi;
-        atomic { wake[me] -> wake[me] = false };
+        atomic { wake[me] != 0 -> woken = wake[me] };
+        wake[me] = 0;
         if
-        :: prev != NOBODY -> wake[prev] = true
+        :: prev != NOBODY -> wake[prev] = woken
         :: else
         fi;
 #ifdef NO_VERIFY
@@ -100,51 +154,60 @@ inline wait_in_list() {
         if
         :: !over -> over = (phase != mine)
         :: else
+        fi;
+        if
+        :: !over && woken != LOOK -> join_drain()
+        :: else
         fi
 #endif
     od
 }
 
-/* who holds a lock elsewhere joins the readers that are being drained, as soon as some are */
-inline join_drain() {
-    over = false;
-    do
-    :: over -> break
-    :: !over && phase != mine -> over = true
-    :: !over && drainer != NOBODY ->
-        atomic { before = count; other = drainer; count++ };
-        if
-        :: other == NOBODY -> leave_drain()
-        :: else ->
-            over = true;
-            if
-            :: phase != mine -> leave_drain()
-            :: else
-            fi
-        fi
-    od
-}
-
-proctype reader(byte me; bool holds) {
-    byte round, other, prev, writers;
+proctype reader(byte me) {
+    byte round, other, prev, writers, woken;
     short before;
     bit mine;
     bool over;
     for (round : 1 .. ROUNDS) {
         atomic { mine = phase; writers = exclusives; readers++ };
         if
-        :: writers != 0 && holds -> join_drain()
-        :: writers != 0 && !holds -> wait_in_list()
+        :: writers != 0 -> wait_in_list()
         :: else
         fi;
-        atomic { readers_inside++; assert(writers_inside == 0) };
+        atomic { readers_inside++; assert(writers_inside == 0); RETURNS };
+        STAYS;
         atomic { readers_inside--; readers--; writers = exclusives };
         if
         :: writers != 0 -> leave_drain()
         :: else
         fi;
-        atomic { other = 0; prev = 0; writers = 0; before = 0; mine = 0; over = false }
+        SENDS;
+        atomic { other = 0; prev = 0; writers = 0; woken = 0; before = 0; mine = 0; over = false }
     }
+}
+
+/* ends a round of a drainer: see LATE */
+inline end_round() {
+#ifdef LATE
+    idle_rounds++;
+#endif
+    wake_all(me)
+}
+
+/* adds the `r` readers to the drain and itself as the drainer; waits if they are inside */
+inline await_hint(r) {
+    drained[me] = false;
+    atomic { assert(drainer == NOBODY); drainer = me; count = count + r; before = count };
+    if
+    :: before != 0 ->
+        do
+        :: drained[me] -> break
+#ifndef NO_ROUNDS
+        :: ROUND_MAY_END -> end_round()
+#endif
+        od
+    :: else
+    fi
 }
 
 inline drain(r) {
@@ -153,19 +216,18 @@ inline drain(r) {
 #else
     if
     :: r != 0 ->
-        drained[me] = false;
-        atomic { drainer = me; count = count + r; before = count };
+        await_hint(r);
         do
         :: true ->
-            if
-            :: before != 0 -> drained[me]
-            :: else
-            fi;
             atomic { drainer = NOBODY; before = count };
+#ifdef TRUSTS_THE_HINT
+            break
+#else
             if
             :: before == 0 -> break
-            :: else -> drained[me] = false; atomic { drainer = me; before = count }
+            :: else -> await_hint(0)
             fi
+#endif
         od
     :: else
     fi
@@ -316,11 +378,10 @@ inline end_phase() {
         exclusives = exclusives - chain;
         left = exclusives;
         r = readers;
-        mine = phase;
         phase = 1 - phase
     };
     if
-    :: r != 0 -> wake_all(mine)
+    :: r != 0 -> wake_all(LOOK)
     :: else
     fi
 }
@@ -332,7 +393,6 @@ proctype writer(byte me) {
     short seen;
 #endif
     short before;
-    bit mine;
     bool in_turn;
     for (round : 1 .. ROUNDS) {
         atomic { left = exclusives; r = readers; exclusives++; chain = 1; in_turn = false };
@@ -346,11 +406,11 @@ proctype writer(byte me) {
         :: else
         fi;
         drain(r);
-        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0) };
+        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0); RETURNS };
         writers_inside--;
         hand_over();
         atomic {
-            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; before = 0; mine = 0; in_turn = false;
+            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; before = 0; in_turn = false;
 #if T_L > 0
             passed = 0; seen = 0
 #endif
@@ -363,7 +423,7 @@ init {
     atomic {
         do
         :: i < WRITERS -> i++; run writer(i)
-        :: i >= WRITERS && i < ALL -> i++; run reader(i, i > WRITERS + READERS)
+        :: i >= WRITERS && i < ALL -> i++; run reader(i)
         :: else -> break
         od
     }
