@@ -2,10 +2,21 @@
  * members and leave. Cohorts of writers are left out, each writer is its own; their queues are those of
  * rma_rw.pml. A node joins with the first reader and leaves when a writer finds that none has come.
  *
- * WRITERS writers and HOLDERS readers that hold a lock elsewhere, READERS readers on a node of their own
- * each, of which the target's is none; ROUNDS acquires each. Every step touches one shared word; what others
- * cannot see happens with the step before it. A process that cannot go on in the end is an invalid end state.
+ * WRITERS writers, READERS readers on a node of their own each, of which the target's is none, and HOMES
+ * readers on the target's node; ROUNDS acquires each. Every step touches one shared word; what others cannot
+ * see happens with the step before it. A process that cannot go on in the end is an invalid end state.
  *
+ * A reader's patience at a closed member may end at any moment, and a round of a writer that drains when it
+ * finds a reader to wake. With -DLATE=N they end only when no process can go on otherwise, and N times at most
+ * until the next lock call returns: rounds that help nobody are then a deadlock.
+ * -DMEET: a reader stays inside until all readers have come as often as it has, as in a barrier.
+ * -DRECEIVES: the last reader stays inside in its last round until all others have done theirs.
+ *
+ * -DNO_ROUNDS: a writer that drains never wakes the readers that wait.
+ * -DNO_PATIENCE: a reader at a closed member waits until it opens.
+ * -DSHUTS_HOME: a writer that waits for readers inside members lets no reader join at home (P3).
+ * -DTAKES_BACK_ANYWAY: a reader takes its arrival back, whether its member has opened meanwhile or not.
+ * -DGUEST_JOINS: a reader that is inside because it has joined a drain lets its node join.
  * -DNO_DRAIN: a writer does not wait for the readers inside members.
  * -DNO_SECOND_LOOK: it believes what it knew of members before the readers at home had left.
  * -DLOOKS_ON_A_HINT: it looks for members as soon as somebody says that they have left.
@@ -20,8 +31,8 @@
 #ifndef READERS
 #define READERS 1
 #endif
-#ifndef HOLDERS
-#define HOLDERS 0
+#ifndef HOMES
+#define HOMES 0
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
@@ -29,17 +40,21 @@
 #ifndef T_W
 #define T_W 2
 #endif
-#define ALL (WRITERS + READERS + HOLDERS)
+#define ALL_READERS (READERS + HOMES)
+#define ALL (WRITERS + ALL_READERS)
 #define NOBODY 0
+/* a wake that is of no drainer */
+#define LOOK 255
 
-/* the home record: S = [phase | members | exclusives | readers], RO = [inside | drainer], TAIL, HW, RH, MAP */
+/* the home record: S = [phase | members | exclusives | readers], RO = [inside | drainer], JOIN, TAIL, HW,
+ * MAP */
 bit phase = 0;
 byte members = 0, exclusives = 0, readers = 0;
 byte drainer = NOBODY;
 short count = 0;
+byte list = NOBODY;
 byte tail = NOBODY;
 byte meeting = 0; /* 0, the name of a node, or a PHASE */
-byte list[2];
 bool mapped[READERS + 1];
 /* a message: 0 none, DIRECT(chain, registrations, whether there are members), PHASE(r, registrations, whether,
  * phase) */
@@ -54,9 +69,35 @@ short inside[READERS + 1];
 byte waiting[READERS + 1];
 /* the processes' own nodes */
 byte next[ALL + 1], status[ALL + 1], gone[ALL + 1];
-bool drained[ALL + 1], wake[ALL + 1];
+bool drained[ALL + 1];
+byte wake[ALL + 1];
 
 byte readers_inside = 0, writers_inside = 0; /* ghosts */
+#if defined(MEET) || defined(RECEIVES)
+byte came = 0;
+#endif
+#ifdef MEET
+#define STAYS came++; came >= round * ALL_READERS
+#define SENDS skip
+#elif defined(RECEIVES)
+#define STAYS me != ALL || round != ROUNDS || came == ALL_READERS - 1
+#define SENDS if :: round == ROUNDS -> came++ :: else fi
+#else
+#define STAYS skip
+#define SENDS skip
+#endif
+#ifdef LATE
+byte idle_rounds = 0;
+#define ROUND_MAY_END timeout && list != NOBODY && idle_rounds < LATE
+#define MAY_GIVE_UP timeout && idle_rounds < LATE
+#define ENDS idle_rounds++
+#define RETURNS idle_rounds = 0
+#else
+#define ROUND_MAY_END list != NOBODY
+#define MAY_GIVE_UP true
+#define ENDS skip
+#define RETURNS skip
+#endif
 
 inline leave_drain() {
     atomic { before = count; other = drainer; count-- };
@@ -66,10 +107,26 @@ inline leave_drain() {
     fi
 }
 
-inline wake_all(f) {
-    atomic { other = list[f]; list[f] = NOBODY };
+inline wake_all(w) {
+    atomic { other = list; list = NOBODY };
     if
-    :: other != NOBODY -> wake[other] = true
+    :: other != NOBODY -> wake[other] = w
+    :: else
+    fi
+}
+
+/* `over` becomes true if the reader is inside, or was admitted; `woken` is the drainer that woke it */
+inline join_drain() {
+    other = drainer;
+    if
+    :: other == woken ->
+        atomic { before = count; other = drainer; count++ };
+        over = (other == woken);
+        guest = over;
+        if
+        :: !over || phase != mine -> leave_drain()
+        :: else
+        fi
     :: else
     fi
 }
@@ -79,44 +136,30 @@ inline wait_in_list() {
     do
     :: over -> break
     :: else ->
-        atomic { prev = list[mine]; list[mine] = me };
+        atomic { prev = list; list = me };
         over = (phase != mine);
         if
-        :: over -> wake_all(mine)
+        :: over -> wake_all(LOOK)
         :: else
         fi;
-        atomic { wake[me] -> wake[me] = false };
+        atomic { wake[me] != 0 -> woken = wake[me] };
+        wake[me] = 0;
         if
-        :: prev != NOBODY -> wake[prev] = true
+        :: prev != NOBODY -> wake[prev] = woken
         :: else
         fi;
         if
         :: !over -> over = (phase != mine)
         :: else
-        fi
-    od
-}
-
-inline join_drain() {
-    over = false;
-    do
-    :: over -> break
-    :: !over && phase != mine -> over = true
-    :: !over && drainer != NOBODY ->
-        atomic { before = count; other = drainer; count++ };
+        fi;
         if
-        :: other == NOBODY -> leave_drain()
-        :: else ->
-            over = true;
-            if
-            :: phase != mine -> leave_drain()
-            :: else
-            fi
+        :: !over && woken != LOOK -> join_drain()
+        :: else
         fi
     od
 }
 
-inline enter_as_reader() { atomic { readers_inside++; assert(writers_inside == 0) } }
+inline enter_as_reader() { atomic { readers_inside++; assert(writers_inside == 0); RETURNS } }
 
 inline depart() {
     atomic { before = inside[node]; other = waiting[node]; inside[node]-- };
@@ -150,70 +193,119 @@ inline leave_home(joined) {
     fi
 }
 
-inline read_at_home(holds) {
+/* `joins`: the reader lets its node join */
+inline read_at_home() {
     atomic { mine = phase; writers = exclusives; readers++ };
     if
-    :: writers != 0 && holds -> join_drain()
-    :: writers != 0 && !holds -> wait_in_list()
+    :: writers != 0 -> wait_in_list()
     :: else
     fi;
     enter_as_reader();
+    STAYS;
+#ifndef GUEST_JOINS
+    joins = joins && !guest;
+#endif
     other = 0;
 #ifdef JOINS_OUTSIDE
     leave_home(0);
     if
-    :: !holds -> join(); members = members + other
+    :: joins -> join(); members = members + other
     :: else
     fi
 #else
     if
-    :: !holds -> join()
+    :: joins -> join()
     :: else
     fi;
     leave_home(other)
 #endif
 }
 
+inline arrive() {
+    atomic {
+        by_member = member[node];
+        over = closed[node];
+        mine = generation[node];
+        if
+        :: by_member -> arrivals[node]++
+        :: else
+        fi
+    }
+}
+
+/* at a closed member; `by_member` says whether the reader is in, else it has not arrived */
+inline await_open() {
+    if
+    :: generation[node] != mine
+#ifndef NO_PATIENCE
+    :: MAY_GIVE_UP ->
+        ENDS;
+#ifdef TAKES_BACK_ANYWAY
+        by_member = false;
+        arrivals[node]--
+#else
+        atomic {
+            by_member = (generation[node] != mine);
+            if
+            :: !by_member -> arrivals[node]--
+            :: else
+            fi
+        }
+#endif
+#endif
+    fi
+}
+
 proctype reader(byte me; byte node) {
-    byte round, other, prev, writers;
+    byte round, other, prev, writers, woken;
     short before;
     bit mine;
-    bool over, by_member;
+    bool over, by_member, joins, guest;
     for (round : 1 .. ROUNDS) {
-        by_member = false;
         if
         :: node != 0 ->
-            atomic {
-                by_member = member[node];
-                over = closed[node];
-                mine = generation[node];
-                if
-                :: by_member -> arrivals[node]++
-                :: else
-                fi
-            }
+            arrive();
+            joins = !by_member;
+            if
+            :: by_member && over -> await_open()
+            :: else
+            fi
         :: else
         fi;
         if
         :: by_member ->
-            if
-            :: over -> generation[node] != mine
-            :: else
-            fi;
             enter_as_reader();
+            STAYS;
             readers_inside--;
             depart()
-        :: else -> read_at_home(node == 0)
+        :: else -> read_at_home()
         fi;
-        atomic { other = 0; prev = 0; writers = 0; before = 0; mine = 0; over = false; by_member = false }
+        SENDS;
+        atomic {
+            other = 0; prev = 0; writers = 0; woken = 0; before = 0; mine = 0; over = false; by_member = false;
+            joins = false; guest = false
+        }
     }
 }
 
-inline name_drainer(r) {
+/* ends a round of a drainer: see LATE */
+inline end_round() {
+    ENDS;
+    wake_all(me)
+}
+
+/* adds the `r` readers to the drain and itself as the drainer; waits if they are inside */
+inline await_hint(r) {
     drained[me] = false;
-    atomic { drainer = me; count = count + r; before = count };
+    atomic { assert(drainer == NOBODY); drainer = me; count = count + r; before = count };
     if
-    :: before != 0 -> drained[me]
+    :: before != 0 ->
+        do
+        :: drained[me] -> break
+#ifndef NO_ROUNDS
+        :: ROUND_MAY_END -> end_round()
+#endif
+        od
     :: else
     fi
 }
@@ -224,7 +316,7 @@ inline close_drain() {
         atomic { drainer = NOBODY; before = count };
         if
         :: before == 0 -> break
-        :: else -> name_drainer(0)
+        :: else -> await_hint(0)
         fi
     od
 }
@@ -283,7 +375,7 @@ inline close_members() {
 inline take_from_readers() {
     if
     :: r != 0 ->
-        name_drainer(r);
+        await_hint(r);
 #ifdef LOOKS_ON_A_HINT
         others = (members != 0);
         close_drain()
@@ -302,8 +394,15 @@ inline take_from_readers() {
 #ifndef NO_DRAIN
         if
         :: to_come != 0 ->
-            drainer = me;
-            atomic { gone[me] == to_come -> gone[me] = 0 };
+#ifndef SHUTS_HOME
+            atomic { assert(drainer == NOBODY); drainer = me };
+#endif
+            do
+            :: atomic { gone[me] == to_come -> gone[me] = 0 }; break
+#ifndef NO_ROUNDS
+            :: ROUND_MAY_END -> end_round()
+#endif
+            od;
             close_drain()
         :: else
         fi
@@ -392,12 +491,11 @@ inline change_phase() {
 #endif
         left = exclusives;
         r = readers;
-        mine = phase;
         phase = 1 - phase;
         message = PHASE(r, (succ != NOBODY), (members != 0), phase)
     };
     if
-    :: r != 0 -> wake_all(mine)
+    :: r != 0 -> wake_all(LOOK)
     :: else
     fi;
     if
@@ -439,7 +537,7 @@ proctype writer(byte me) {
         :: chain == 1 -> take_from_readers()
         :: else
         fi;
-        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0) };
+        atomic { writers_inside++; assert(writers_inside == 1 && readers_inside == 0); RETURNS };
         writers_inside--;
         succ = NOBODY;
         if
