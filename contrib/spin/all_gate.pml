@@ -1,21 +1,30 @@
 /* The gate between lock_all and exclusive locks, ompi_osc_rmalock/locks/all_gate.hh, around a lock for each
- * target that is taken and released in a step.
+ * target that is taken and released in a step. How waiters are told that G has changed, news.hh, and the ledgers
+ * are left out: a waiter sees G itself, and a lock_all visits every target.
  *
  * NODES nodes, at least two; ALLS processes that take lock_all and WRITERS that take a target of TARGETS
  * exclusively, dealt out to the nodes in turn, ROUNDS times each. K_A lock_alls in a row, or K_X exclusives,
- * make the gate theirs. -DHOLD_AND_WAIT: two processes more, of which one waits for a target that the other
- * holds (R4). Every step touches one shared word; what others cannot see happens with the step before it. A
- * process that cannot go on in the end is an invalid end state.
+ * make the gate theirs. Every step touches one shared word; what others cannot see happens with the step before
+ * it. A process that cannot go on in the end is an invalid end state.
  *
- * While exclusives wait lock_alls step back until all of those are in; then they stay. With one writer it is
- * asserted that while it waits 2 * ALLS lock_alls get in at most by G (those by L it ends itself).
- * -DOTHER_WINDOW, beside one writer: a lock_all that holds a lock of another window, for which a process inside
- * the room waits; it must not step back.
+ * An exclusive that waits is counted in n_W until it is in; its patience may end at any moment, and it then goes
+ * past lock_alls that only wait or look. While exclusives wait lock_alls step back until all of those are in, or
+ * until their own patience ends, at any moment; then they stay.
+ * -DLATE: patience ends only when no process can go on otherwise. With one writer it is asserted that while that
+ * waits 2 * ALLS lock_alls get in at most by G (those by L it ends itself).
+ *
+ * Programs that need patience:
+ * -DRECEIVES: the first writer stays inside until each other one has had its target.
+ * -DHOLD_AND_WAIT: two processes more, of which one waits for a target that the other holds (R4).
+ * -DOTHER_WINDOW: two more, a lock_all that holds a lock of another window, and a lock_all that waits for that
+ * one inside the room.
  *
  * -DNEVER=M: asserts that nobody changes the mode to M; for each of the six somebody does.
+ * -DNO_ROUNDS: patience never ends.
  * -DNO_LOOK: an exclusive that has its target does not look whether a lock_all has come (R1).
  * -DNO_SECOND_LOOK: the same of one that has given its target back once, and has it again.
  * -DKEEPS_TARGET: it does not give the target back, but waits for the gate with it.
+ * -DPAST_ALL: an exclusive whose patience has ended goes past the lock_alls inside, too.
  * -DNO_VISIT: a lock_all does not wait for the owners of targets (R1).
  * -DONE_MARK: it tells its own node only that exclusives have to go through the gate.
  * -DNO_COUNT: it does not wait for exclusives that went through the gate (R2).
@@ -23,8 +32,7 @@
  * -DONE_CLOSED: an exclusive closes the counter of its own node and forgets the others.
  * -DNO_WAIT_FOR_COUNTED: it closes them and does not wait for the lock_alls inside.
  * -DUNMARKS_LATE: an exclusive takes the marks away after it has left, when a lock_all may be inside (R5).
- * -DNO_STEP_BACK: lock_alls do not step back.
- * -DNO_RULE: who holds a lock waits at the gate like all others (R4). */
+ * -DNO_STEP_BACK: lock_alls do not step back. */
 #ifndef NODES
 #define NODES 2
 #endif
@@ -51,10 +59,12 @@
 #else
 #define ALL_TARGETS TARGETS
 #endif
-#ifdef NO_RULE
-#define RULE(holding) false
+#ifdef NO_ROUNDS
+#define PATIENCE_ENDS false
+#elif defined(LATE)
+#define PATIENCE_ENDS timeout
 #else
-#define RULE(holding) (holding)
+#define PATIENCE_ENDS true
 #endif
 #ifdef NO_LOOK
 #define FIRST_LOOK false
@@ -89,9 +99,13 @@
 #define STREAK(v) (((v) >> 14) & 31)
 #define ROW(v) ((v) >> 19)
 #define ADMITS_ALLS(v) (MODE(v) >= GATED && N_X(v) == 0)
-#define ADMITS_EXCLUSIVE(v, holding) \
-    ((MODE(v) == GATED && (N_A(v) == 0 || (RULE(holding) && N_X(v) != 0))) || \
-     (MODE(v) == REVOKING && RULE(holding)))
+/* `past`: also past lock_alls that only wait, or look for exclusives */
+#ifdef PAST_ALL
+#define ADMITS_EXCLUSIVE(v, past) (MODE(v) == GATED && (N_A(v) == 0 || (past)))
+#else
+#define ADMITS_EXCLUSIVE(v, past) \
+    ((MODE(v) == GATED && (N_A(v) == 0 || ((past) && N_X(v) != 0))) || (MODE(v) == REVOKING && (past)))
+#endif
 #define WITH_EXCLUSIVE(v) (((v) & 16383) + X1 + STREAK1 * ((ROW(v) != 0 -> 0 : STREAK(v)) + 1))
 /* one less waits; with the last one the turn ends */
 #define WITHOUT_WAITING(v) \
@@ -105,7 +119,15 @@ bool owned[ALL_TARGETS];
 byte sharers[ALL_TARGETS];
 
 byte alls_inside = 0, exclusives_inside = 0; /* ghosts */
-#if WRITERS == 1 && !defined(HOLD_AND_WAIT) && !defined(OTHER_WINDOW)
+#ifdef RECEIVES
+byte received = 0;
+#define STAYS(first) !(first) || received == WRITERS - 1
+#define SENDS(first) if :: !(first) && round == 1 -> received++ :: else fi
+#else
+#define STAYS(first) skip
+#define SENDS(first) skip
+#endif
+#if defined(LATE) && WRITERS == 1 && !defined(HOLD_AND_WAIT) && !defined(OTHER_WINDOW)
 bool one_waits = false;
 byte passed = 0;
 #define WAITS(now) one_waits = now; passed = 0
@@ -208,13 +230,16 @@ inline arrive() {
     }
 }
 
-inline enter_by_gate(holding) {
+inline enter_by_gate() {
     arrive();
 #ifndef NO_STEP_BACK
     if
-    :: N_W(seen) != 0 && MODE(seen) != UNGATED && !RULE(holding) ->
+    :: N_W(seen) != 0 && MODE(seen) != UNGATED ->
         g = g - A1;
-        (TURN(g) != TURN(seen) || N_W(g) == 0 || MODE(g) == UNGATED);
+        if
+        :: TURN(g) != TURN(seen) || N_W(g) == 0 || MODE(g) == UNGATED
+        :: PATIENCE_ENDS
+        fi;
         arrive()
     :: else
     fi;
@@ -239,11 +264,11 @@ inline enter_by_gate(holding) {
     od
 }
 
-inline enter_all(holding) {
+inline enter_all() {
         enter_by_node();
         if
         :: !by_node ->
-            enter_by_gate(holding);
+            enter_by_gate();
 #ifndef OPENS_LATE
             if
             :: in_a_row -> open_for_alls()
@@ -277,7 +302,7 @@ proctype lock_all(byte node) {
     int seen;
     bool by_node, in_a_row, changed;
     for (round : 1 .. ROUNDS) {
-        enter_all(false);
+        enter_all();
         leave_all()
     }
 }
@@ -289,7 +314,7 @@ proctype insider(byte node) {
     byte n;
     int seen;
     bool by_node, in_a_row, changed;
-    enter_all(false);
+    enter_all();
     !other_owned;
     leave_all()
 }
@@ -299,7 +324,7 @@ proctype outsider(byte node) {
     int seen;
     bool by_node, in_a_row, changed;
     other_owned = true;
-    enter_all(true);
+    enter_all();
     leave_all();
     other_owned = false
 }
@@ -364,57 +389,37 @@ inline open_for_exclusives() {
 #endif
 }
 
-/* `counted` says whether it is in; else the gate is not for lock_alls any more */
-inline enter_room(holding) {
+/* until the room is open, or the gate is not for lock_alls any more */
+inline await_room() {
     over = false;
-    atomic { g = g + W1; seen = g; WAITS(true) };
     do
     :: over -> break
-    :: else ->
+    :: !over && MODE(g) == FOR_ALLS ->
+        seen = g;
+        changed = false;
         if
-        :: MODE(seen) == UNGATED ->
-            atomic { g = g - W1; WAITS(false) };
-            over = true
-        :: MODE(seen) == FOR_ALLS ->
-            change(CLOSING);
-            if
-            :: changed -> close_for_alls()
-            :: else
-            fi
-        :: ADMITS_EXCLUSIVE(seen, holding) ->
-            atomic {
-                counted = (g == seen);
-                over = counted;
-                if
-                :: counted -> seen = WITHOUT_WAITING(WITH_EXCLUSIVE(g)); g = seen; WAITS(false)
-                :: else
-                fi
-            };
-            if
-            :: counted -> open_for_exclusives()
-            :: else
-            fi
+        :: MODE(seen) == FOR_ALLS -> change(CLOSING)
         :: else
         fi;
         if
-        :: over
-        :: else ->
-            atomic {
-                (MODE(g) == UNGATED || MODE(g) == FOR_ALLS || ADMITS_EXCLUSIVE(g, holding)) -> seen = g
-            }
+        :: changed -> close_for_alls()
+        :: else
         fi
+    :: !over && (MODE(g) == UNGATED || ADMITS_EXCLUSIVE(g, past)) -> over = true
+    :: !over && !past && PATIENCE_ENDS -> past = true
     od
 }
 
-/* the target is in hand: nothing here may wait */
-inline try_enter(holding) {
+/* the target is in hand: nothing here may wait; `waits`: it is counted in n_W */
+inline try_enter(waits) {
     seen = g;
     do
-    :: !counted && ADMITS_EXCLUSIVE(seen, holding) ->
+    :: !counted && ADMITS_EXCLUSIVE(seen, past) ->
         atomic {
             counted = (g == seen);
             if
-            :: counted -> seen = WITH_EXCLUSIVE(g); g = seen
+            :: counted && waits -> seen = WITHOUT_WAITING(WITH_EXCLUSIVE(g)); g = seen; WAITS(false)
+            :: counted && !waits -> seen = WITH_EXCLUSIVE(g); g = seen
             :: else -> seen = g
             fi
         }
@@ -426,39 +431,52 @@ inline try_enter(holding) {
     fi
 }
 
-/* `looks`: whether one that did not come through the gate asks, with the target in hand, for whom the gate is.
- * If for lock_alls, and the room is not open, it gives the target back and is not inside. */
-inline take(target, holding, looks) {
-    atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true };
-    over = (looks && !counted && marked[node]);
-    if
-#ifdef KEEPS_TARGET
-    :: over -> enter_room(holding); over = true
-#else
-    :: over -> try_enter(holding)
-#endif
-    :: else
-    fi;
-    inside = (!over || counted);
-    if
-    :: !inside -> owned[target] = false
-    :: else
-    fi
-}
+inline take(target) { atomic { (!owned[target] && sharers[target] == 0) -> owned[target] = true } }
 
-inline acquire(target, holding) {
-    counted = false;
-    take(target, holding, FIRST_LOOK);
+#ifdef KEEPS_TARGET
+#define GIVE_BACK(target) skip
+#define TAKE_AGAIN(target) skip
+#else
+#define GIVE_BACK(target) owned[target] = false
+#define TAKE_AGAIN(target) take(target)
+#endif
+
+/* counted in n_W until it is in */
+inline wait_and_acquire(target) {
+    atomic { g = g + W1; WAITS(true) };
     do
     :: inside -> break
     :: else ->
-        over = marked[node];
+        await_room();
+        TAKE_AGAIN(target);
+        inside = !(SECOND_LOOK && marked[node]);
         if
-        :: over -> enter_room(holding)
-        :: else
-        fi;
-        take(target, holding, SECOND_LOOK)
-    od;
+        :: inside -> atomic { g = g - W1; WAITS(false) }
+        :: else ->
+            try_enter(true);
+            inside = counted;
+            if
+            :: inside
+            :: else -> GIVE_BACK(target)
+            fi
+        fi
+    od
+}
+
+inline acquire(target) {
+    atomic { counted = false; past = false };
+    take(target);
+    inside = !(FIRST_LOOK && marked[node]);
+    if
+    :: inside
+    :: else ->
+        try_enter(false);
+        inside = counted;
+        if
+        :: inside
+        :: else -> GIVE_BACK(target); wait_and_acquire(target)
+        fi
+    fi;
     atomic { exclusives_inside++; assert(alls_inside == 0) }
 }
 
@@ -470,20 +488,22 @@ inline release(target, in_room) {
     fi
 }
 
-proctype writer(byte node; byte target) {
+proctype writer(byte me; byte node; byte target) {
     byte round, n;
     int seen;
-    bool inside, counted, changed, over;
+    bool inside, counted, changed, over, past;
     for (round : 1 .. ROUNDS) {
-        acquire(target, false);
+        acquire(target);
+        STAYS(me == 0);
         release(target, counted);
+        SENDS(me == 0);
 #ifdef UNMARKS_LATE
         if
         :: counted && STREAK(seen) >= K_X && N_A(seen) == 0 -> seen = g; unmark()
         :: else
         fi;
 #endif
-        atomic { seen = 0; inside = false; counted = false; changed = false; over = false }
+        atomic { seen = 0; inside = false; counted = false; changed = false; over = false; past = false }
     }
 }
 
@@ -491,10 +511,10 @@ proctype writer(byte node; byte target) {
 proctype waits(byte node) {
     byte n;
     int seen;
-    bool inside, counted, changed, over, first;
-    acquire(0, false);
+    bool inside, counted, changed, over, past, first;
+    acquire(0);
     first = counted;
-    acquire(1, true);
+    acquire(1);
     release(1, counted);
     release(0, first)
 }
@@ -502,9 +522,9 @@ proctype waits(byte node) {
 proctype holds(byte node) {
     byte n;
     int seen;
-    bool inside, counted, changed, over;
+    bool inside, counted, changed, over, past;
     atomic { !owned[1] -> sharers[1]++ };
-    acquire(2, true);
+    acquire(2);
     release(2, counted);
     sharers[1]--
 }
@@ -515,7 +535,7 @@ init {
     atomic {
         do
         :: i < ALLS -> run lock_all(i % NODES); i++
-        :: i >= ALLS && i < ALLS + WRITERS -> run writer((i - ALLS) % NODES, (i - ALLS) % TARGETS); i++
+        :: i >= ALLS && i < ALLS + WRITERS -> run writer(i - ALLS, (i - ALLS) % NODES, (i - ALLS) % TARGETS); i++
         :: else -> break
         od;
 #ifdef HOLD_AND_WAIT
