@@ -40,6 +40,8 @@ struct Waiter {
     /// sleep.
     static constexpr unsigned kPollsBeforeSleep = 150;
     static constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
+    /// Attempts after which a back-off runs progress, and may give the core away.
+    static constexpr unsigned kBackoffsOnCore = 4;
     /// Upper bound of one back-off, in spin turns (a few microseconds).
     static constexpr unsigned kMaxBackoffTurns = 1024;
 
@@ -93,11 +95,15 @@ struct Waiter {
         }
     }
 
-    /// Lets a bounded time pass, doubling with `attempt`.
+    /// Lets a bounded time pass, doubling with `attempt`. The first attempts keep the core: a CAS
+    /// that failed lost to a process that went on, and to give the core away may take milliseconds,
+    /// in which that process goes on a thousand times more.
     void backoff(unsigned attempt) const {
         const unsigned turns = std::min(kMaxBackoffTurns, 8U << std::min(attempt, 16U));
-        for (unsigned n = 0; n < turns && !yield; ++n)
+        for (unsigned n = 0; n < turns && (!yield || attempt < kBackoffsOnCore); ++n)
             cpu_relax();
+        if (attempt < kBackoffsOnCore)
+            return;
         look_around();
         pass_time(attempt > 8 ? kPatientPolls : 0, nullptr);
     }
