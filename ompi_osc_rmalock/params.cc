@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "locks/design.hh"
+#include "locks/window_lock/design.hh"
 #include "rmalock_api.h"
 #include "topology/spec.hh"
 
@@ -31,7 +31,8 @@ constexpr Row kRows[] = {
 #define AT(name) offsetof(rmalock_params_t, name)
 #define RMALOCK_PARAM_INT(name, def, low, high, scope, help)                                       \
     {#name, Type::integer, scope, low, high, "", AT(name)},
-#define RMALOCK_PARAM_BOOL(name, def, scope, help) {#name, Type::boolean, scope, 0, 0, "", AT(name)},
+#define RMALOCK_PARAM_BOOL(name, def, scope, help)                                                 \
+    {#name, Type::boolean, scope, 0, 0, "", AT(name)},
 #define RMALOCK_PARAM_CHOICE(name, def, allowed, scope, help)                                      \
     {#name, Type::choice, scope, 0, 0, allowed, AT(name)},
 #define RMALOCK_PARAM_TEXT(name, def, scope, help) {#name, Type::text, scope, 0, 0, "", AT(name)},
@@ -69,7 +70,8 @@ rmalock_status_t refuse(const Row& row, const char* value, char* why, std::size_
     } else if (row.type == Type::text) {
         allowed = "a text that is not empty";
     }
-    std::snprintf(why, size, "parameter '%s' cannot be '%s'; allowed: %s", row.name, value, allowed);
+    std::snprintf(why, size, "parameter '%s' cannot be '%s'; allowed: %s", row.name, value,
+                  allowed);
     return RMALOCK_ERR_ARG;
 }
 

@@ -1,4 +1,4 @@
-/* The gate between lock_all and exclusive locks, ompi_osc_rmalock/locks/all_gate.hh, around a lock for each
+/* The gate between lock_all and exclusive locks, ompi_osc_rmalock/locks/window_lock/all_gate.hh, around a lock for each
  * target that is taken and released in a step. How waiters are told that G has changed, news.hh, and the ledgers
  * are left out: a waiter sees G itself, and a lock_all visits every target.
  *

@@ -1,4 +1,4 @@
-/* RMA-RW, ompi_osc_rmalock/locks/rma_rw.hh and queue_tree.hh, on a tree of two levels.
+/* RMA-RW, ompi_osc_rmalock/locks/algorithms/rma_rw.hh and queue_tree.hh, on a tree of two levels.
  *
  * ELEMENTS elements with WRITERS writers and READERS readers, ROUNDS acquires each; one counter for each
  * element. Every step touches one shared word. A process that cannot go on in the end is an invalid end state.

@@ -25,7 +25,7 @@ constexpr std::size_t bytes_of(Slot slots) {
 struct LockSlots {
     Slot nodes = 0;    ///< queue nodes, of a line each
     Slot elements = 0; ///< words for the records of the tree's elements and counters, whole lines
-    Slot ledgers = 0;  ///< what processes of a node hold (locks/ledgers.hh), of a line each
+    Slot ledgers = 0;  ///< what processes of a node hold (locks/parts/ledgers.hh), of a line each
 };
 
 /// The state a window keeps for each rank, in slots.
@@ -33,7 +33,7 @@ struct WindowSlots {
     /// The lock's home record: the words of the target that origins contend for. One line.
     static constexpr Slot lock = line(0);
     /// At rank 0, and at the first rank of each node: the gate between lock_all and exclusive locks
-    /// (locks/all_gate.hh).
+    /// (locks/window_lock/all_gate.hh).
     static constexpr Slot gate = line(1);
     /// Serialises accumulates that no single CPU atomic can do.
     static constexpr Slot accumulate = line(2);
@@ -48,7 +48,7 @@ struct WindowSlots {
 
     static constexpr Slot kMostNodes = 512;
     /// Queue nodes a process needs at most: it acquires each target once at a time, and waits in a
-    /// queue of each. (More than the locks' pool can name: see locks/registry.cc.)
+    /// queue of each. (More than the locks' pool can name: see locks/window_lock/registry.cc.)
     static constexpr Slot node_count(Rank ranks) {
         return static_cast<Slot>(ranks) > kMostNodes ? kMostNodes : static_cast<Slot>(ranks);
     }

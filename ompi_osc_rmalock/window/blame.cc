@@ -33,8 +33,8 @@ bool holds(const Seen& seen, Rank target) {
     });
 }
 
-/// At the gate between them (locks/all_gate.hh) an exclusive waits for a lock_all that waits, too,
-/// and a lock_all for an exclusive that is past the gate and waits for its target.
+/// At the gate between them (locks/window_lock/all_gate.hh) an exclusive waits for a lock_all that
+/// waits, too, and a lock_all for an exclusive that is past the gate and waits for its target.
 bool in_the_way_at_the_gate(const SeenWindow& window, Lock awaited, const Seen& other) {
     const Lock theirs = other.awaits->lock;
     if (awaited.mode == Mode::exclusive)

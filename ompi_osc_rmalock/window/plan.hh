@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fabric/hybrid.hh"
-#include "locks/registry.hh"
+#include "locks/window_lock/registry.hh"
 #include "rmalock_api.h"
 #include "window/memory.hh"
 #include "window/record.hh"

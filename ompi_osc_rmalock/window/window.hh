@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fabric/hybrid.hh"
-#include "locks/direct_passive.hh"
-#include "locks/registered.hh"
-#include "locks/ticket.hh"
+#include "locks/algorithms/direct_passive.hh"
+#include "locks/window_lock/registered.hh"
+#include "locks/parts/ticket.hh"
 #include "rmalock_api.h"
 #include "window/counts.hh"
 #include "window/courtesy.hh"

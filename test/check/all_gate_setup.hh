@@ -1,7 +1,7 @@
 // What the cases of the gate have in common: a window's lock with the gate around it, on two nodes.
 #pragma once
 
-#include "locks/all_gate.hh"
+#include "locks/window_lock/all_gate.hh"
 #include "mutants/all_gate.hh"
 #include "pfl_setup.hh"
 

@@ -2,9 +2,9 @@
 // offers.
 #include "all_gate_setup.hh"
 #include "cases.hh"
-#include "locks/d_mcs.hh"
-#include "locks/direct_passive.hh"
-#include "locks/pfx.hh"
+#include "locks/algorithms/d_mcs.hh"
+#include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/pfx.hh"
 #include "mutants/all_gate.hh"
 
 namespace rmalock::check {
@@ -173,7 +173,7 @@ void add_over_nodes(std::vector<Case>& cases) {
     deep(4);
 }
 
-/// With waits as they are shipped: somebody has to tell (locks/news.hh).
+/// With waits as they are shipped: somebody has to tell (locks/parts/news.hh).
 void add_told(std::vector<Case>& cases) {
     const Script w = writer(2), w1 = writer(1), r = reader(2), r1 = reader(1), all = all_locker(2),
                  a1 = all_locker(1);

@@ -1,6 +1,6 @@
 // D-MCS and its mutants.
 #include "cases.hh"
-#include "locks/d_mcs.hh"
+#include "locks/algorithms/d_mcs.hh"
 #include "mutants/d_mcs.hh"
 #include "queue_setup.hh"
 

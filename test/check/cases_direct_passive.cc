@@ -1,6 +1,6 @@
 // Direct-passive and its mutants.
 #include "cases.hh"
-#include "locks/direct_passive.hh"
+#include "locks/algorithms/direct_passive.hh"
 #include "mutants/direct_passive.hh"
 #include "plain_setup.hh"
 

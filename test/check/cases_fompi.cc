@@ -1,7 +1,7 @@
 // foMPI-Spin and foMPI-RW, the papers' baselines.
 #include "cases.hh"
-#include "locks/fompi_rw.hh"
-#include "locks/fompi_spin.hh"
+#include "locks/algorithms/fompi_rw.hh"
+#include "locks/algorithms/fompi_spin.hh"
 #include "plain_setup.hh"
 
 namespace rmalock::check {

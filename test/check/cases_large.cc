@@ -1,9 +1,9 @@
 // Configurations too large to be searched whole: random executions of up to 256 processes, as many
 // as the papers verified, and searches with a bound on the number of preemptions.
 #include "cases.hh"
-#include "locks/d_mcs.hh"
-#include "locks/direct_passive.hh"
-#include "locks/pfx.hh"
+#include "locks/algorithms/d_mcs.hh"
+#include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/pfx.hh"
 #include "mutants/pfx.hh"
 #include "pfl_setup.hh"
 #include "plain_setup.hh"

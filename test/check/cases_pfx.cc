@@ -1,6 +1,6 @@
 // The phase-fair lock and its mutants.
 #include "cases.hh"
-#include "locks/pfx.hh"
+#include "locks/algorithms/pfx.hh"
 #include "mutants/pfx.hh"
 #include "queue_setup.hh"
 
@@ -29,7 +29,7 @@ const Script kBoth = both(Mode::exclusive);
 const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
                           kMeetInside = meet_inside();
 
-constexpr Slot kTail = 2; ///< of the home record, as in locks/pfx.hh
+constexpr Slot kTail = 2; ///< of the home record, as in locks/algorithms/pfx.hh
 
 /// "2W+1R": so many writers and readers, two acquires each.
 std::vector<Script> cast_of(const std::string& configuration) {

@@ -1,7 +1,7 @@
 // What the cases of pfl have in common: a machine of equal nodes, and thresholds at their smallest.
 #pragma once
 
-#include "locks/pfl.hh"
+#include "locks/algorithms/pfl.hh"
 #include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 

@@ -1,7 +1,7 @@
 // What the cases of queueing locks have in common: a home record, then a pool of nodes.
 #pragma once
 
-#include "locks/pool.hh"
+#include "locks/parts/pool.hh"
 #include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 

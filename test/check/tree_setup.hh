@@ -1,8 +1,8 @@
 // What the cases of locks on a tree of queues have in common: a synthetic machine.
 #pragma once
 
-#include "locks/rma_mcs.hh"
-#include "locks/rma_rw.hh"
+#include "locks/algorithms/rma_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
 #include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 

@@ -8,16 +8,16 @@
 
 #include "harness/counting.hh"
 #include "harness/world.hh"
-#include "locks/all_gate.hh"
-#include "locks/d_mcs.hh"
-#include "locks/direct_passive.hh"
-#include "locks/fompi_rw.hh"
-#include "locks/fompi_spin.hh"
-#include "locks/pfl.hh"
-#include "locks/pfx.hh"
-#include "locks/rma_mcs.hh"
-#include "locks/rma_rw.hh"
-#include "locks/ticket.hh"
+#include "locks/window_lock/all_gate.hh"
+#include "locks/algorithms/d_mcs.hh"
+#include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/fompi_rw.hh"
+#include "locks/algorithms/fompi_spin.hh"
+#include "locks/algorithms/pfl.hh"
+#include "locks/algorithms/pfx.hh"
+#include "locks/algorithms/rma_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
+#include "locks/parts/ticket.hh"
 
 namespace rmalock::test {
 namespace {

@@ -1,5 +1,5 @@
 // The ticket lock: it excludes, it serves in order, and its counters may wrap.
-#include "locks/ticket.hh"
+#include "locks/parts/ticket.hh"
 
 #include <atomic>
 #include <thread>

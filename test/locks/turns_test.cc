@@ -1,5 +1,5 @@
-// Which process lets which go first at the gate (locks/all_gate.hh), on threads. Each step is
-// waited for where it shows, in the gate's word.
+// Which process lets which go first at the gate (locks/window_lock/all_gate.hh), on threads. Each
+// step is waited for where it shows, in the gate's word.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "harness/world.hh"
-#include "locks/all_gate.hh"
-#include "locks/direct_passive.hh"
+#include "locks/window_lock/all_gate.hh"
+#include "locks/algorithms/direct_passive.hh"
 
 namespace rmalock::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/world.hh"
-#include "locks/registry.hh"
+#include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "broken_fabric.hh"
-#include "locks/drain.hh"
-#include "locks/gate_word.hh"
+#include "locks/parts/drain.hh"
+#include "locks/window_lock/gate_word.hh"
 
 namespace rmalock::check::all_gate_fault {
 

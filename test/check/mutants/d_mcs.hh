@@ -1,7 +1,7 @@
 // D-MCS with one thing wrong each; the checker must say so.
 #pragma once
 
-#include "locks/mcs_queue.hh"
+#include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::check {
 

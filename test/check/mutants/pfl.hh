@@ -1,7 +1,7 @@
 // What can be wrong with the phase-fair lock over nodes; each has to be caught.
 #pragma once
 
-#include "locks/pfl.hh"
+#include "locks/algorithms/pfl.hh"
 #include "pfx.hh"
 
 namespace rmalock::check::pfl_fault {
@@ -15,7 +15,7 @@ using pfx_fault::NoDelivery;
 using pfx_fault::NoSelfServe;
 using pfx_fault::NoVerify;
 
-// Words as in locks/pfl.hh. Behind the home record the map, then the record of target 0.
+// Words as in locks/algorithms/pfl.hh. Behind the home record the map, then the record of target 0.
 inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
 inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
 inline constexpr Value kX1 = Value{1} << 24, kMember1 = Value{1} << 48, kPhase = Value{1} << 63;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "broken_fabric.hh"
-#include "locks/drain.hh"
+#include "locks/parts/drain.hh"
 
 namespace rmalock::check::pfx_fault {
 
-// Words of the home record and of a node, as in locks/pfx.hh. Nodes start behind the home record.
+// Words of the home record and of a node, as in locks/algorithms/pfx.hh. Nodes start behind the
+// home record.
 inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kJoin = 4, kHomeSlots = 8, kStatus = 1, kDrn = 2,
                       kWake = 3;
 using locks::DrainWord;

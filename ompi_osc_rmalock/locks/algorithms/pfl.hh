@@ -104,10 +104,10 @@
 
 #include <algorithm>
 
-#include "locks/baton.hh"
-#include "locks/drain.hh"
-#include "locks/mcs_queue.hh"
-#include "locks/members.hh"
+#include "locks/parts/baton.hh"
+#include "locks/parts/drain.hh"
+#include "locks/parts/mcs_queue.hh"
+#include "locks/parts/members.hh"
 
 namespace rmalock::locks {
 

@@ -31,8 +31,8 @@
 // the next drainer before that one's round is over. (That would be sound, but not fair.)
 #pragma once
 
-#include "locks/patience.hh"
-#include "locks/push_list.hh"
+#include "locks/parts/patience.hh"
+#include "locks/parts/push_list.hh"
 
 namespace rmalock::locks {
 

@@ -70,8 +70,8 @@
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
-#include "locks/patience.hh"
-#include "locks/queue_tree.hh"
+#include "locks/parts/patience.hh"
+#include "locks/parts/queue_tree.hh"
 
 namespace rmalock::locks {
 

@@ -60,7 +60,7 @@
 // lines * ceil(P / ranks of the smallest node).
 #pragma once
 
-#include "locks/drain.hh"
+#include "locks/parts/drain.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {

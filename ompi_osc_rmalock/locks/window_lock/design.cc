@@ -1,11 +1,11 @@
-#include "locks/design.hh"
+#include "locks/window_lock/design.hh"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <utility>
 
-#include "locks/registry.hh"
+#include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
 

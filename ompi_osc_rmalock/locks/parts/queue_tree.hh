@@ -48,7 +48,7 @@
 
 #include <array>
 
-#include "locks/mcs_queue.hh"
+#include "locks/parts/mcs_queue.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {

@@ -37,7 +37,7 @@
 // target; a node (a line) while a process waits, and none while it holds.
 #pragma once
 
-#include "locks/mcs_queue.hh"
+#include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::locks {
 

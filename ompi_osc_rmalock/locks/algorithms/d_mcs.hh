@@ -25,7 +25,7 @@
 // Memory: 1 word per target; one node (a line) per lock that a process holds or awaits.
 #pragma once
 
-#include "locks/mcs_queue.hh"
+#include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::locks {
 

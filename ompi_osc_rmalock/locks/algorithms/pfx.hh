@@ -83,9 +83,9 @@
 // after it has been in the queue.
 #pragma once
 
-#include "locks/baton.hh"
-#include "locks/drain.hh"
-#include "locks/mcs_queue.hh"
+#include "locks/parts/baton.hh"
+#include "locks/parts/drain.hh"
+#include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::locks {
 

@@ -1,18 +1,18 @@
-#include "locks/registry.hh"
+#include "locks/window_lock/registry.hh"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-#include "locks/d_mcs.hh"
-#include "locks/direct_passive.hh"
-#include "locks/fompi_rw.hh"
-#include "locks/fompi_spin.hh"
-#include "locks/pfl.hh"
-#include "locks/registered.hh"
-#include "locks/rma_mcs.hh"
-#include "locks/rma_rw.hh"
+#include "locks/algorithms/d_mcs.hh"
+#include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/fompi_rw.hh"
+#include "locks/algorithms/fompi_spin.hh"
+#include "locks/algorithms/pfl.hh"
+#include "locks/window_lock/registered.hh"
+#include "locks/algorithms/rma_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
 
 namespace rmalock::locks {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "fabric/layout.hh"
-#include "locks/all_gate.hh"
-#include "locks/pfx.hh"
-#include "locks/pool.hh"
-#include "locks/registry.hh"
+#include "locks/window_lock/all_gate.hh"
+#include "locks/algorithms/pfx.hh"
+#include "locks/parts/pool.hh"
+#include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
 

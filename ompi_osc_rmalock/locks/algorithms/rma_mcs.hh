@@ -18,7 +18,7 @@
 // Memory: queue_tree.hh.
 #pragma once
 
-#include "locks/queue_tree.hh"
+#include "locks/parts/queue_tree.hh"
 
 namespace rmalock::locks {
 

@@ -17,7 +17,7 @@
 // predecessor wrote STATUS once and its successor NEXT once, and both were seen before.
 #pragma once
 
-#include "locks/pool.hh"
+#include "locks/parts/pool.hh"
 
 namespace rmalock::locks {
 

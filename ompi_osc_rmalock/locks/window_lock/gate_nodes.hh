@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "locks/ledgers.hh"
+#include "locks/parts/ledgers.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {

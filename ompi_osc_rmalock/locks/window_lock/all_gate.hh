@@ -144,10 +144,10 @@
 #include <span>
 #include <utility>
 
-#include "locks/drain.hh"
-#include "locks/gate_nodes.hh"
-#include "locks/gate_word.hh"
-#include "locks/news.hh"
+#include "locks/parts/drain.hh"
+#include "locks/window_lock/gate_nodes.hh"
+#include "locks/window_lock/gate_word.hh"
+#include "locks/parts/news.hh"
 
 namespace rmalock::locks {
 
