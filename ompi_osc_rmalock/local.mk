@@ -17,34 +17,37 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/tally.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
-	ompi_osc_rmalock/locks/window_lock/all_gate.hh \
-	ompi_osc_rmalock/locks/parts/baton.hh \
 	ompi_osc_rmalock/locks/algorithms/d_mcs.hh \
-	ompi_osc_rmalock/locks/window_lock/design.cc \
-	ompi_osc_rmalock/locks/window_lock/design.hh \
 	ompi_osc_rmalock/locks/algorithms/direct_passive.hh \
-	ompi_osc_rmalock/locks/parts/drain.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_rw.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_spin.hh \
-	ompi_osc_rmalock/locks/window_lock/gate_nodes.hh \
-	ompi_osc_rmalock/locks/window_lock/gate_word.hh \
-	ompi_osc_rmalock/locks/parts/ledgers.hh \
+	ompi_osc_rmalock/locks/algorithms/pfl.hh \
+	ompi_osc_rmalock/locks/algorithms/pfx.hh \
+	ompi_osc_rmalock/locks/algorithms/rma_mcs.hh \
+	ompi_osc_rmalock/locks/algorithms/rma_rw.hh \
+	ompi_osc_rmalock/locks/all.def \
+	ompi_osc_rmalock/locks/all.hh \
 	ompi_osc_rmalock/locks/lock.hh \
+	ompi_osc_rmalock/locks/lock_env.hh \
+	ompi_osc_rmalock/locks/parts/baton.hh \
+	ompi_osc_rmalock/locks/parts/drain.hh \
+	ompi_osc_rmalock/locks/parts/ledgers.hh \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \
 	ompi_osc_rmalock/locks/parts/members.hh \
 	ompi_osc_rmalock/locks/parts/news.hh \
 	ompi_osc_rmalock/locks/parts/patience.hh \
-	ompi_osc_rmalock/locks/algorithms/pfl.hh \
-	ompi_osc_rmalock/locks/algorithms/pfx.hh \
 	ompi_osc_rmalock/locks/parts/pool.hh \
 	ompi_osc_rmalock/locks/parts/push_list.hh \
 	ompi_osc_rmalock/locks/parts/queue_tree.hh \
+	ompi_osc_rmalock/locks/parts/ticket.hh \
+	ompi_osc_rmalock/locks/window_lock/all_gate.hh \
+	ompi_osc_rmalock/locks/window_lock/design.cc \
+	ompi_osc_rmalock/locks/window_lock/design.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_nodes.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_word.hh \
 	ompi_osc_rmalock/locks/window_lock/registered.hh \
 	ompi_osc_rmalock/locks/window_lock/registry.cc \
 	ompi_osc_rmalock/locks/window_lock/registry.hh \
-	ompi_osc_rmalock/locks/algorithms/rma_mcs.hh \
-	ompi_osc_rmalock/locks/algorithms/rma_rw.hh \
-	ompi_osc_rmalock/locks/parts/ticket.hh \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \

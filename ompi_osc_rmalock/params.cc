@@ -11,6 +11,12 @@
 #include "rmalock_api.h"
 #include "topology/spec.hh"
 
+const char rmalock_lock_choices[] = "auto"
+#define RMALOCK_LOCK(name, Class) "|" #name
+#include "locks/all.def"
+#undef RMALOCK_LOCK
+    ;
+
 namespace {
 
 constexpr bool PROCESS = false, WINDOW = true; // the scopes, as params.def spells them

@@ -54,6 +54,9 @@ typedef struct rmalock_params {
 #undef RMALOCK_PARAM_TEXT
 } rmalock_params_t;
 
+/* What the parameter `lock` may be: auto, and each row of locks/all.def. */
+extern const char rmalock_lock_choices[];
+
 /* Checks every value. On RMALOCK_ERR_ARG `why` names the parameter, the value and what is allowed.
  */
 rmalock_status_t rmalock_params_check(const rmalock_params_t* params, char* why, size_t why_size);

@@ -7,6 +7,7 @@ tsan_flags = -fsanitize=thread
 harness_headers = \
 	test/harness/counting.hh \
 	test/harness/delayed.hh \
+	test/harness/lock_parts.hh \
 	test/harness/stress.hh \
 	test/harness/world.hh
 
@@ -48,7 +49,7 @@ test_unit_test_asan_CPPFLAGS = $(test_cppflags) $(HWLOC_CFLAGS) $(UCX_CFLAGS)
 test_unit_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
 test_unit_test_asan_LDADD = $(HWLOC_LIBS) $(UCX_LIBS) $(GTEST_LIBS)
 
-test_cost_test_SOURCES = test/locks/cost_test.cc $(bell_source) $(harness_headers)
+test_cost_test_SOURCES = test/locks/cost_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_cost_test_CPPFLAGS = $(test_cppflags)
 test_cost_test_LDADD = $(GTEST_LIBS)
 

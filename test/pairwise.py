@@ -12,10 +12,13 @@ The same settings give the same lines on every machine.
 """
 import argparse
 import itertools
+import pathlib
+import re
 import sys
 
+LOCKS = pathlib.Path(__file__).resolve().parents[1] / "ompi_osc_rmalock" / "locks" / "all.def"
 SETTINGS = {
-    "lock": "auto direct_passive pfx pfl rma_rw rma_mcs d_mcs fompi_spin fompi_rw".split(),
+    "lock": ["auto"] + re.findall(r"^RMALOCK_LOCK\((\w+),", LOCKS.read_text(), re.M),
     "topology": ["auto", "flat", "node:2", "numa:2,node:2"],
     "layout": ["1x4", "2x2", "4x1"],  # hosts x ranks
     "domain": ["cpu", "nic"],

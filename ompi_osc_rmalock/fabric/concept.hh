@@ -44,7 +44,7 @@
 //   no words, and no verb above says anything about them. fetch_add_after_data(word, v) is a
 //   fetch_add that takes effect after all data to the word's rank are there; when it returns they
 //   are, for all the round trips of one fetch_add where the network allows. deliver(rank) returns
-//   when they are. A lock that says kDelivers makes one of the two before anything that may let
+//   when they are. A lock whose traits say `delivers` makes one of the two before anything that may let
 //   another process in; for all others the window delivers before the release begins.
 //
 // == Waiting: await, await_until, backoff ==

@@ -8,6 +8,7 @@
 
 namespace rmalock::locks {
 
+using fabric::Duration;
 using fabric::Rank;
 using fabric::Slot;
 using fabric::Value;
@@ -29,26 +30,10 @@ struct Hold {
 /// itself.
 template <class L>
 concept ReaderWriterLock = requires(L& lock, Rank target, Hold hold) {
-    { L::kName } -> std::convertible_to<const char*>;
-    { L::kHomeSlots } -> std::convertible_to<Slot>;
     { lock.acquire_shared(target) } -> std::same_as<Hold>;
     { lock.release_shared(target, hold) } -> std::same_as<void>;
     { lock.acquire_exclusive(target) } -> std::same_as<Hold>;
     { lock.release_exclusive(target, hold) } -> std::same_as<void>;
-};
-
-/// Whether shared holders of one target can be inside together. A lock that says kShared = false
-/// takes shared acquires for exclusive ones.
-template <class L>
-inline constexpr bool has_shared_mode = !requires {
-    requires !L::kShared;
-};
-
-/// Whether a lock sees to it that the holder's data are at the target before it lets others in
-/// (fabric/concept.hh), at its release of shared and exclusive holds.
-template <class L>
-inline constexpr bool delivers = requires {
-    requires L::kDelivers;
 };
 
 /// A lock may offer its acquires in two steps: begin_…() does what there is to do when nobody is

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ class Level {
         return Level(std::move(element_of));
     }
 
+    Rank ranks() const { return static_cast<Rank>(element_of_.size()); }
     std::size_t elements() const { return members_.size(); }
     std::size_t element(Rank p) const { return element_of_[static_cast<std::size_t>(p)]; }
     const std::vector<Rank>& members(std::size_t element) const { return members_[element]; }
@@ -84,6 +86,19 @@ struct Tree {
     unsigned levels() const { return static_cast<unsigned>(below_root.size()) + 1; }
     /// Level i of 2 … N.
     const Level& level(unsigned i) const { return below_root[i - 2]; }
+
+    /// How many queue at level i of 2 … N in an element at most: the processes of it, or the
+    /// elements below.
+    std::size_t contenders(unsigned i) const {
+        std::size_t most = 0;
+        for (std::size_t e = 0; e < level(i).elements(); ++e) {
+            std::set<std::size_t> below;
+            for (const Rank p : level(i).members(e))
+                below.insert(i < levels() ? level(i + 1).element(p) : static_cast<std::size_t>(p));
+            most = std::max(most, below.size());
+        }
+        return most;
+    }
 };
 
 } // namespace rmalock::topology

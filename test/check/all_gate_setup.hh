@@ -3,7 +3,7 @@
 
 #include "locks/window_lock/all_gate.hh"
 #include "mutants/all_gate.hh"
-#include "pfl_setup.hh"
+#include "lock_setup.hh"
 
 #include <algorithm>
 
@@ -13,26 +13,25 @@ namespace rmalock::check {
 /// lock has them. Those of a second window lie behind.
 template <class Lock>
 struct GatedWords {
-    static constexpr bool kQueues = requires { Lock::kPoolNodeSlots; };
-    static constexpr bool kOverNodes = requires(topology::Level nodes) { Lock::node_slots(nodes); };
+    static constexpr bool kQueues = Lock::kTraits.needs.queue_nodes;
     static constexpr Slot kGate = 0;
     static constexpr Slot kHome = kQueues ? locks::Pool::kNodeSlots : 5;
     static constexpr Slot kPool = kHome + locks::Pool::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
     static constexpr Slot kRecords = kPool + locks::Pool::slots(kNodes);
 
-    static Slot ledgers(const topology::Level& nodes) {
-        if constexpr (kOverNodes)
-            return kRecords + Lock::node_slots(nodes);
-        return kQueues ? kRecords : kHome + Lock::kHomeSlots;
+    static Slot ledgers(const locks::MachineView& machine) {
+        const locks::Footprint lock = Lock::footprint(machine);
+        return kQueues ? kRecords + lock.records : kHome + lock.home;
     }
-    static Slot slots(const topology::Level& nodes) {
-        return ledgers(nodes) + fabric::line(static_cast<Slot>(nodes.largest()));
+    static Slot slots(const locks::MachineView& machine) {
+        return ledgers(machine) + fabric::line(static_cast<Slot>(machine.nodes.largest()));
     }
 };
 
 /// Two nodes, and the gate's thresholds.
 struct GatedSetup {
+    topology::Tree flat{};
     topology::Level nodes;
     locks::NodeTable table;
     locks::GateLimits limits;
@@ -41,6 +40,7 @@ struct GatedSetup {
     GatedSetup(Rank ranks, Rank on_first_node, locks::GateLimits gate_limits)
         : nodes(split(ranks, on_first_node)), table(nodes), limits(gate_limits) {}
 
+    locks::MachineView view() const { return {flat, nodes, nodes, false}; }
     locks::GateNodes seen_by(Rank self, Slot first_ledger) const {
         return table.seen_by(self, nodes, ledgers ? std::optional(first_ledger) : std::nullopt);
     }
@@ -84,14 +84,14 @@ class GatedWindow {
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
         : fabric_(real), first_(first), pool_(real.self(), first + Words::kPool, Words::kNodes),
-          lock_(make(setup)),
+          lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
-                setup.seen_by(real.self(), first + Words::ledgers(setup.nodes)), setup.limits),
+                setup.seen_by(real.self(), first + Words::ledgers(setup.view())), setup.limits),
           lock(*this) {}
 
     class Calls {
       public:
-        static constexpr bool kDelivers = locks::delivers<Lock>;
+        static constexpr locks::LockTraits kTraits = Lock::kTraits;
         explicit Calls(GatedWindow& window) : w_(window) {}
         locks::Hold acquire_shared(Rank target) { return w_.lock_.acquire_shared(target); }
         void release_shared(Rank target, locks::Hold hold) {
@@ -112,19 +112,13 @@ class GatedWindow {
     };
 
   private:
-    Lock make(const GatedSetup& setup) {
-        const Slot home = first_ + Words::kHome;
-        if constexpr (Words::kOverNodes) {
-            locks::PflLimits limits = PflMachine{}.limits;
-            limits.patience = setup.limits.patience;
-            return Lock(fabric_, home, first_ + Words::kRecords, pool_, setup.nodes, limits);
-        } else if constexpr (!locks::has_shared_mode<Lock>) {
-            return Lock(fabric_, home, pool_);
-        } else if constexpr (Words::kQueues) {
-            return Lock(fabric_, home, pool_, {.t_w = 2, .patience = setup.limits.patience});
-        } else {
-            return Lock(fabric_, home);
-        }
+    locks::LockEnv<F> env(const GatedSetup& setup) {
+        locks::LockLimits limits = kSmallest;
+        limits.patience = setup.limits.patience;
+        if (!Lock::kTraits.needs.nodes)
+            limits.t_l = 0; // no passing
+        return {fabric_, first_ + Words::kHome, first_ + Words::kRecords,
+                pool_,   setup.view(),          limits};
     }
 
     F fabric_;
@@ -146,7 +140,7 @@ class TwoGatedWindows {
   public:
     TwoGatedWindows(CheckerFabric& real, const GatedSetup& setup)
         : first_(real, setup),
-          second_(real, setup, GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes)),
+          second_(real, setup, GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.view())),
           lock(first_.lock), second(second_.lock) {}
 
     typename Window::Calls& lock;
@@ -162,8 +156,8 @@ Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank 
     GatedSetup setup(cast.ranks(), on_first_node, limits);
     setup.ledgers = ledgers;
     cast.windows = windows;
-    cast.slots =
-        static_cast<Slot>(windows) * GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.nodes);
+    cast.slots = static_cast<Slot>(windows) *
+                 GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.view());
     Program program = windows == 1
                           ? make_program<GatedWindow<Algorithm, Fault, Waits>>(cast, setup)
                           : make_program<TwoGatedWindows<Algorithm, Fault, Waits>>(cast, setup);

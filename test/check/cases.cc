@@ -12,13 +12,9 @@ Case with_store_buffer(Case c) {
 const std::vector<Case>& all_cases() {
     static const std::vector<Case> cases = [] {
         std::vector<Case> all;
-        add_direct_passive(all);
-        add_fompi(all);
-        add_d_mcs(all);
-        add_pfx(all);
-        add_pfl(all);
-        add_rma_mcs(all);
-        add_rma_rw(all);
+#define RMALOCK_LOCK(name, Class) add_##name(all);
+#include "locks/all.def"
+#undef RMALOCK_LOCK
         add_all_gate(all);
         add_large(all);
         // A lock that lets somebody in too early mostly lets it in before the data are there, too;

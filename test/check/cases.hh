@@ -14,7 +14,7 @@ enum class Size { small, deep };
 enum class Search { exhaustive, random };
 
 struct Case {
-    std::string lock;          ///< kName, or kName/mutant
+    std::string lock;          ///< its name, or name/mutant
     std::string configuration; ///< "2W+1R x2", one word for --run: lock:configuration
     Program program;
     Failure expected = Failure::none;
@@ -32,15 +32,11 @@ Case with_store_buffer(Case c);
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 
-/// The parts of the table, one file each.
-void add_direct_passive(std::vector<Case>& cases);
-void add_fompi(std::vector<Case>& cases);
-void add_d_mcs(std::vector<Case>& cases);
-void add_pfl(std::vector<Case>& cases);
-void add_pfx(std::vector<Case>& cases);
+/// The parts of the table: those of each lock, of the gate, and what is too large to search whole.
+#define RMALOCK_LOCK(name, Class) void add_##name(std::vector<Case>& cases);
+#include "locks/all.def"
+#undef RMALOCK_LOCK
 void add_all_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
-void add_rma_mcs(std::vector<Case>& cases);
-void add_rma_rw(std::vector<Case>& cases);
 
 } // namespace rmalock::check

@@ -4,6 +4,7 @@
 #include "cases.hh"
 #include "locks/algorithms/d_mcs.hh"
 #include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/pfl.hh"
 #include "locks/algorithms/pfx.hh"
 #include "mutants/all_gate.hh"
 

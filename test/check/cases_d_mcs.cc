@@ -2,24 +2,19 @@
 #include "cases.hh"
 #include "locks/algorithms/d_mcs.hh"
 #include "mutants/d_mcs.hh"
-#include "queue_setup.hh"
+#include "lock_setup.hh"
 
 namespace rmalock::check {
 
 namespace {
 
 template <DMcsMutation M>
-struct Mutants {
-    template <class F>
-    using Lock = DMcsMutant<F, M>;
-};
-
-template <DMcsMutation M>
 Case mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("d_mcs/") + name;
     c.configuration = "3W";
-    c.program = queueing<Mutants<M>::template Lock>({writer(2), writer(2), writer(2)});
+    c.program =
+        program_of<MutantOf<DMcsMutant, M>::template Lock>({writer(2), writer(2), writer(2)});
     c.expected = expected;
     return c;
 }
@@ -28,15 +23,13 @@ Case mutant(const char* name, Failure expected) {
 
 void add_d_mcs(std::vector<Case>& cases) {
     const auto add = [&](const char* configuration, std::vector<Script> scripts,
-                         unsigned nodes = 1) {
+                         unsigned at_once = 1) {
         Case c;
-        c.lock = locks::DMcs<CheckerFabric>::kName;
+        c.lock = locks::DMcs<CheckerFabric>::kTraits.name;
         c.configuration = configuration;
         // First come, first served: everybody else can be before you once.
         const auto others = static_cast<std::uint32_t>(scripts.size()) - 1;
-        QueueSetup<NoLimits> setup;
-        setup.nodes = nodes;
-        c.program = queueing<locks::DMcs>(std::move(scripts), setup);
+        c.program = program_of<locks::DMcs>(std::move(scripts), {.locks_at_once = at_once});
         c.program.bound = {others, others, {}, {}};
         cases.push_back(std::move(c));
     };

@@ -2,7 +2,7 @@
 #include "cases.hh"
 #include "locks/algorithms/direct_passive.hh"
 #include "mutants/direct_passive.hh"
-#include "plain_setup.hh"
+#include "lock_setup.hh"
 
 namespace rmalock::check {
 
@@ -13,7 +13,8 @@ Case mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("direct_passive/") + name;
     c.configuration = "2W+1R";
-    c.program = plain<DirectPassiveMutant<CheckerFabric, M>>({writer(2), writer(2), reader(2)});
+    c.program = program_of<MutantOf<DirectPassiveMutant, M>::template Lock>(
+        {writer(2), writer(2), reader(2)});
     c.expected = expected;
     return c;
 }
@@ -24,9 +25,9 @@ void add_direct_passive(std::vector<Case>& cases) {
     using Lock = locks::DirectPassive<CheckerFabric>;
     const auto add = [&](const char* configuration, std::vector<Script> scripts) {
         Case c;
-        c.lock = Lock::kName;
+        c.lock = Lock::kTraits.name;
         c.configuration = configuration;
-        c.program = plain<Lock>(std::move(scripts));
+        c.program = program_of<locks::DirectPassive>(std::move(scripts));
         cases.push_back(std::move(c));
     };
     add("2W+1R", {writer(2), writer(2), reader(2)});

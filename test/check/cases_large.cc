@@ -1,14 +1,9 @@
 // Configurations too large to be searched whole: random executions of up to 256 processes, as many
 // as the papers verified, and searches with a bound on the number of preemptions.
 #include "cases.hh"
-#include "locks/algorithms/d_mcs.hh"
-#include "locks/algorithms/direct_passive.hh"
-#include "locks/algorithms/pfx.hh"
+#include "lock_setup.hh"
+#include "locks/all.hh"
 #include "mutants/pfx.hh"
-#include "pfl_setup.hh"
-#include "plain_setup.hh"
-#include "queue_setup.hh"
-#include "tree_setup.hh"
 
 namespace rmalock::check {
 
@@ -28,15 +23,13 @@ std::vector<Script> writers(Rank ranks) {
 
 /// Four levels: machine, cabinets of 64, blades of 16, nodes of 4.
 Machine cluster() {
-    Machine machine{{64, 16, 4}, 4};
-    machine.t_w = 8;
+    Machine machine{.element_sizes = {64, 16, 4}, .t_dc = 4};
+    machine.limits.t_w = 8;
     return machine;
 }
 
-QueueSetup<locks::PfxLimits> pfx_setup(Value t_w) {
-    QueueSetup<locks::PfxLimits> setup;
-    setup.limits.t_w = t_w;
-    return setup;
+Machine pfx_limits(Value t_w) {
+    return {.limits = {.t_w = t_w}};
 }
 
 Case random(const char* lock, const char* configuration, Program program) {
@@ -63,33 +56,35 @@ Case bounded(const char* lock, const char* configuration, Program program, int p
 } // namespace
 
 void add_large(std::vector<Case>& cases) {
-    using Passive = locks::DirectPassive<CheckerFabric>;
     constexpr Rank kMany = 256;
-    cases.push_back(random(Passive::kName, "51W+205R", plain<Passive>(mixed(kMany))));
-    cases.push_back(random("d_mcs", "256W", queueing<locks::DMcs>(writers(kMany))));
     cases.push_back(
-        random("pfx", "51W+205R", queueing<locks::Pfx, Sound>(mixed(kMany), pfx_setup(8))));
-    PflMachine nodes{.ranks_per_node = 8};
+        random("direct_passive", "51W+205R", program_of<locks::DirectPassive>(mixed(kMany))));
+    cases.push_back(random("d_mcs", "256W", program_of<locks::DMcs>(writers(kMany))));
+    cases.push_back(
+        random("pfx", "51W+205R", program_of<locks::Pfx, Sound>(mixed(kMany), pfx_limits(8))));
+    Machine nodes{.ranks_per_node = 8};
     nodes.limits = {.t_w = 8, .t_l = 4, .members = {.k_in = 2, .idle = 2}};
-    cases.push_back(random("pfl", "51W+205R N=2", on_nodes(mixed(kMany), nodes)));
+    cases.push_back(random("pfl", "51W+205R N=2", program_of<locks::Pfl>(mixed(kMany), nodes)));
     cases.push_back(
-        random("rma_mcs", "256W N=4", on_tree<RmaMcsLocal<>>(writers(kMany), cluster())));
+        random("rma_mcs", "256W N=4", program_of<locks::RmaMcs>(writers(kMany), cluster())));
     cases.push_back(
-        random("rma_rw", "51W+205R N=4", on_tree<RmaRwLocal<>>(mixed(kMany), cluster())));
+        random("rma_rw", "51W+205R N=4", program_of<locks::RmaRw>(mixed(kMany), cluster())));
 
     // The random search has to find something too.
-    Case broken = random("pfx/no_self_serve", "51W+205R",
-                         queueing<locks::Pfx, pfx_fault::NoSelfServe>(mixed(kMany), pfx_setup(8)));
+    Case broken =
+        random("pfx/no_self_serve", "51W+205R",
+               program_of<locks::Pfx, pfx_fault::NoSelfServe>(mixed(kMany), pfx_limits(8)));
     broken.expected = Failure::deadlock;
     cases.push_back(broken);
 
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     cases.push_back(bounded("pfx", "3W+2R once",
-                            queueing<locks::Pfx, Sound>({w1, w1, w1, r1, r1}, pfx_setup(2)), 4));
+                            program_of<locks::Pfx, Sound>({w1, w1, w1, r1, r1}, pfx_limits(2)), 4));
     cases.push_back(bounded("pfx", "2W+3R once",
-                            queueing<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_setup(2)), 4));
-    cases.push_back(
-        bounded("rma_rw", "2W+3R N=2", on_tree<RmaRwLocal<>>({w2, r2, w2, r2, r2}, {{2}, 2}), 4));
+                            program_of<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_limits(2)), 4));
+    cases.push_back(bounded(
+        "rma_rw", "2W+3R N=2",
+        program_of<locks::RmaRw>({w2, r2, w2, r2, r2}, {.element_sizes = {2}, .t_dc = 2}), 4));
 }
 
 } // namespace rmalock::check

@@ -1,7 +1,7 @@
 // The phase-fair lock over nodes, and its mutants.
 #include "cases.hh"
+#include "lock_setup.hh"
 #include "mutants/pfl.hh"
-#include "pfl_setup.hh"
 
 namespace rmalock::check {
 
@@ -10,15 +10,15 @@ namespace {
 /// Nodes of so many ranks each; T_L and T_W are 2, and a node joins with the first reader of a
 /// phase and leaves when a writer finds that none came. Target 0 is on node 0, so its readers never
 /// join.
-PflMachine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
+Machine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
     return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
 }
 
-Case pfl(std::string configuration, std::vector<Script> scripts, const PflMachine& machine) {
+Case pfl(std::string configuration, std::vector<Script> scripts, const Machine& machine) {
     Case c;
-    c.lock = locks::Pfl<CheckerFabric>::kName;
+    c.lock = locks::Pfl<CheckerFabric>::kTraits.name;
     c.configuration = std::move(configuration);
-    c.program = on_nodes(std::move(scripts), machine);
+    c.program = program_of<locks::Pfl>(std::move(scripts), machine);
     return c;
 }
 
@@ -49,8 +49,8 @@ Case among_two(Case c) {
 /// Four on a node, and one on another.
 const std::vector<Script> kCrowd = {writer(20), writer(20), writer(20), writer(20), writer(3)};
 /// T_L and T_W as they ship for four ranks a node.
-PflMachine shipped() {
-    PflMachine machine = nodes_of(4);
+Machine shipped() {
+    Machine machine = nodes_of(4);
     machine.limits.t_l = 16;
     machine.limits.t_w = 32;
     return machine;
@@ -82,11 +82,6 @@ const std::vector<Script> kHoldByMember = {
     {shared(0), done(0), shared(0), exclusive(1), done(1), done(0)},
     nested({shared(1), shared(0)})};
 
-/// Writers let readers join when a round is over.
-PflMachine in_rounds(PflMachine machine) {
-    machine.limits.patience = locks::Duration(1);
-    return machine;
-}
 Case rounds(Case c) {
     c.program.watch_overtaking = false;
     c.configuration += ", rounds";
@@ -95,9 +90,9 @@ Case rounds(Case c) {
 
 template <class Fault, template <class> class Lock = locks::Pfl>
 Case mutant(const char* fault, Failure expected, const char* configuration,
-            std::vector<Script> scripts, const PflMachine& machine) {
+            std::vector<Script> scripts, const Machine& machine) {
     Case c = pfl(configuration, scripts, machine);
-    c.program = on_nodes<Fault, Lock>(std::move(scripts), machine);
+    c.program = program_of<Lock, Fault>(std::move(scripts), machine);
     c.lock += std::string("/") + fault;
     c.expected = expected;
     return c;
@@ -105,10 +100,10 @@ Case mutant(const char* fault, Failure expected, const char* configuration,
 
 void add_mutants(std::vector<Case>& cases) {
     using namespace pfl_fault;
-    const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
-    const PflMachine patient = in_rounds(apart), two_locks = in_rounds(nodes_of(1, 2));
+    const Machine patient = in_rounds(apart), two_locks = in_rounds(nodes_of(1, 2));
     // What the rest of a deadlocked search would still show.
     const auto look_on = [&] { cases.back().limits.look_past_deadlocks = true; };
     add(mutant<NoFlush>("no_flush", Failure::exclusion, "2W+1R x3 N=1", {w2, w2, reader(3)},
@@ -158,7 +153,7 @@ void add_mutants(std::vector<Case>& cases) {
                                         {writer(5), writer(5)}, pairs)));
     add(at_random(
         mutant<NarrowCount>("narrow_count", Failure::bypass, "4W x20+1W N=4", kCrowd, shipped())));
-    PflMachine endless = pairs;
+    Machine endless = pairs;
     endless.limits.t_w = endless.limits.t_l = 100;
     add(at_home(
         mutant<Sound>("no_limit_to_chain", Failure::bypass, "2W+1R N=2", {w2, w2, r1}, endless)));
@@ -167,7 +162,7 @@ void add_mutants(std::vector<Case>& cases) {
 } // namespace
 
 void add_pfl(std::vector<Case>& cases) {
-    const PflMachine apart = nodes_of(1), pairs = nodes_of(2);
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
     add(at_home(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
@@ -181,7 +176,7 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("1W+2R N=2", {w2, r2, r2}, pairs));
     add(pfl("3W N=2", {w2, w2, w2}, pairs));
     add(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, pairs));
-    PflMachine other = apart;
+    Machine other = apart;
     other.limits.members.idle = 2;
     add(pfl("1W+1R x4 N=1, second idle phase", {writer(4), reader(4)}, other));
     add(deep(pfl("2W+1R x3 N=1, second idle phase", {w2, w2, reader(3)}, other)));
@@ -205,9 +200,9 @@ void add_pfl(std::vector<Case>& cases) {
 
     // Cohorts that always queue before they register.
     const auto crowded = [&](const char* configuration, std::vector<Script> scripts,
-                             const PflMachine& machine) {
+                             const Machine& machine) {
         Case c = pfl(std::string(configuration) + ", crowded", scripts, machine);
-        c.program = on_nodes<pfl_fault::Crowded>(std::move(scripts), machine);
+        c.program = program_of<locks::Pfl, pfl_fault::Crowded>(std::move(scripts), machine);
         return c;
     };
     add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
@@ -220,7 +215,7 @@ void add_pfl(std::vector<Case>& cases) {
     add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
     // Readers that go past a waiting writer when its round is over.
-    const PflMachine alone = in_rounds(apart), two = in_rounds(pairs);
+    const Machine alone = in_rounds(apart), two = in_rounds(pairs);
     add(rounds(pfl("1W+1R N=1", {writer(3), reader(3)}, alone)));
     add(rounds(pfl("1W+2R N=1 once", {w1, r1, r1}, alone)));
     add(rounds(deep(pfl("1W+2R N=1", {w2, r2, r2}, alone), 4)));

@@ -1,8 +1,8 @@
 // The phase-fair lock and its mutants.
 #include "cases.hh"
+#include "lock_setup.hh"
 #include "locks/algorithms/pfx.hh"
 #include "mutants/pfx.hh"
-#include "queue_setup.hh"
 
 #include <cstring>
 
@@ -13,15 +13,15 @@ namespace {
 template <class Fault = Sound>
 Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
          Value t_l = 0, bool rounds = false) {
-    QueueSetup<locks::PfxLimits> setup;
-    setup.limits = {.t_w = t_w, .t_l = t_l, .patience = locks::Duration(rounds ? 1 : 0)};
-    setup.nodes = 2;
+    const locks::LockLimits limits{
+        .t_w = t_w, .t_l = t_l, .patience = locks::Duration(rounds ? 1 : 0)};
     Case c;
     c.lock = std::move(name);
     c.configuration = configuration;
     if (rounds)
         c.configuration += ", rounds";
-    c.program = queueing<locks::Pfx, Fault>(std::move(scripts), setup);
+    c.program =
+        program_of<locks::Pfx, Fault>(std::move(scripts), {.limits = limits, .locks_at_once = 2});
     return c;
 }
 
@@ -134,7 +134,7 @@ void add_pfx(std::vector<Case>& cases) {
     const auto add = [&](const char* configuration, std::vector<Script> scripts,
                          Size size = Size::small, Value t_w = 2) {
         cases.push_back(
-            pfx(locks::Pfx<CheckerFabric>::kName, configuration, std::move(scripts), t_w));
+            pfx(locks::Pfx<CheckerFabric>::kTraits.name, configuration, std::move(scripts), t_w));
         cases.back().size = size;
     };
     // One reader among writers waits for the rest of one chain.

@@ -1,8 +1,10 @@
 // RMA-MCS and RMA-RW, and their mutants.
 #include "cases.hh"
+#include "lock_setup.hh"
+#include "locks/algorithms/rma_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
 #include "mutants/rma.hh"
 #include "mutants/rma_printed.hh"
-#include "tree_setup.hh"
 
 namespace rmalock::check {
 
@@ -14,20 +16,21 @@ Case on(std::string lock, std::string configuration, std::vector<Script> scripts
     Case c;
     c.lock = std::move(lock);
     c.configuration = std::move(configuration);
-    c.program = on_tree<Local>(std::move(scripts), machine);
+    c.program = program_of<Local>(std::move(scripts), machine);
     c.size = size;
     return c;
 }
 
 /// One reader among writers: it waits for the rest of one chain.
 Case one_reader(Case c, const Machine& machine) {
-    c.program.bound[index_of(Mode::shared)] = static_cast<std::uint32_t>(machine.t_w);
+    c.program.bound[index_of(Mode::shared)] = static_cast<std::uint32_t>(machine.limits.t_w);
     return c;
 }
 
 /// A writer that has come to the queue of all nodes waits for one turn of the other node, T_L.
 Case other_turn(Case c, const Machine& machine) {
-    c.program.bound[index_of(Mode::exclusive)] = static_cast<std::uint32_t>(machine.t_l);
+    c.program.bound[index_of(Mode::exclusive)] =
+        static_cast<std::uint32_t>(machine.limits.t_l_of[2]);
     c.program.announcing_slot = 0; // TAIL of the root
     return c;
 }
@@ -42,24 +45,33 @@ Case mutant(std::string lock, Failure expected, std::string configuration,
 
 const std::vector<Script> kHoldAndWait = hold_and_wait();
 
+template <class Fault = Sound>
+using RmaMcsLocal = LockLocal<locks::RmaMcs, Fault>;
+template <class Fault = Sound>
+using RmaRwLocal = LockLocal<locks::RmaRw, Fault>;
+
+// The printed forms, in the room of the shipped ones.
 struct PrintedTreeLocal {
+    using Made = locks::RmaMcs<CheckerFabric>;
     PrintedTree<CheckerFabric> lock;
-    PrintedTreeLocal(CheckerFabric& fabric, const TreeSetup& setup)
-        : lock(fabric, setup.limits.tree.t_l[2]) {}
+    PrintedTreeLocal(CheckerFabric& fabric, const LockSetup& setup)
+        : lock(fabric, setup.limits.t_l_of[2]) {}
 };
 
 template <PrintedCounters Repair>
 struct PrintedRmaRwLocal {
+    using Made = locks::RmaRw<CheckerFabric>;
     PrintedRmaRw<CheckerFabric, Repair> lock;
-    PrintedRmaRwLocal(CheckerFabric& fabric, const TreeSetup& setup)
-        : lock(fabric, setup.limits.t_r, setup.limits.tree.t_w) {}
+    PrintedRmaRwLocal(CheckerFabric& fabric, const LockSetup& setup)
+        : lock(fabric, setup.limits.t_r, setup.limits.t_w) {}
 };
 
 } // namespace
 
 void add_rma_mcs(std::vector<Case>& cases) {
-    const std::string name = locks::RmaMcs<CheckerFabric>::kName;
-    const Machine flat{}, nodes{{2}}, racks{{2, 1}}, deep{{4, 2}};
+    const std::string name = locks::RmaMcs<CheckerFabric>::kTraits.name;
+    const Machine flat{}, nodes{.element_sizes = {2}}, racks{.element_sizes = {2, 1}},
+        deep{.element_sizes = {4, 2}};
     const auto w1 = writer(1), w2 = writer(2);
     using Local = RmaMcsLocal<>;
     cases.push_back(on<Local>(name, "3W N=1", {w2, w2, w2}, flat));
@@ -79,10 +91,10 @@ void add_rma_mcs(std::vector<Case>& cases) {
 }
 
 void add_rma_rw(std::vector<Case>& cases) {
-    const std::string name = locks::RmaRw<CheckerFabric>::kName;
-    const Machine flat{}, nodes{{2}, 2};
+    const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
+    const Machine flat{}, nodes{.element_sizes = {2}, .t_dc = 2};
     Machine held = flat;
-    held.t_r = 1;
+    held.limits.t_r = 1;
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     using Local = RmaRwLocal<>;
     cases.push_back(one_reader(on<Local>(name, "2W+1R N=1", {w2, w2, r2}, flat), flat));
@@ -100,8 +112,8 @@ void add_rma_rw(std::vector<Case>& cases) {
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
 
     // Readers that go past a waiting writer when its round is over.
-    Machine rounds = flat, rounds_of_nodes = nodes, shared_counter = flat;
-    rounds.rounds = rounds_of_nodes.rounds = shared_counter.rounds = true;
+    const Machine rounds = check::in_rounds(flat), rounds_of_nodes = check::in_rounds(nodes);
+    Machine shared_counter = rounds;
     shared_counter.t_dc = 3;
     const auto in_rounds = [&](std::string configuration, std::vector<Script> scripts,
                                const Machine& machine) {
@@ -145,7 +157,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoDrain>>("rma_rw/no_drain", Failure::exclusion,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));
     Machine printed = flat;
-    printed.t_r = 1;
+    printed.limits.t_r = 1;
     using enum PrintedCounters;
     cases.push_back(mutant<PrintedRmaRwLocal<as_printed>>("rma_rw/as_printed", Failure::exclusion,
                                                           "1W+1R N=1", {w1, r1}, printed));
@@ -160,10 +172,10 @@ void add_rma_rw(std::vector<Case>& cases) {
         "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, printed));
     // Waiting readers take their count back: every window between two writers can be missed.
     Machine alternating = flat;
-    alternating.t_w = 1;
+    alternating.limits.t_w = 1;
     cases.push_back(
         one_reader(on<Local>(name, "2W+1R N=1 T_W=1", {w2, w2, r2}, alternating), alternating));
-    alternating.t_r = 10;
+    alternating.limits.t_r = 10;
     cases.push_back(one_reader(
         mutant<PrintedRmaRwLocal<safe_reset>>("rma_rw/printed+safe_reset", Failure::bypass,
                                               "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),

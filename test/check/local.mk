@@ -24,6 +24,8 @@ test_check_rmalock_check_SOURCES = \
     test/check/fiber.hh \
     test/check/fingerprint.hh \
     test/check/ghost.hh \
+    test/check/lock_setup.cc \
+    test/check/lock_setup.hh \
     test/check/main.cc \
     test/check/memory.hh \
     test/check/mutants/all_gate.hh \
@@ -34,14 +36,9 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
-    test/check/pfl_setup.hh \
-    test/check/plain_setup.hh \
     test/check/progress.hh \
-    test/check/queue_setup.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \
-    test/check/tree_setup.cc \
-    test/check/tree_setup.hh \
     test/check/world.cc \
     test/check/world.hh
 test_check_rmalock_check_CPPFLAGS = $(core_cppflags)

@@ -163,7 +163,7 @@ class Actor {
                 lock.release_all(held.hold);
             return;
         }
-        if constexpr (locks::delivers<Lock>)
+        if constexpr (Lock::kTraits.delivers)
             world_.leave_data(self_, first_resource(op), op.target, op.mode);
         if (as_shared(op.mode))
             lock.release_shared(op.target, held.hold);

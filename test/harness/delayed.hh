@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/concept.hh"
+#include "fabric/waiter.hh"
 
 namespace rmalock::test {
 
@@ -61,7 +61,7 @@ class Delayed {
             if (const fabric::Value seen = inner_.get(w); pred(seen))
                 return seen;
             land_one();
-            inner_.backoff(0);
+            inner_.backoff(fabric::Waiter::kBackoffsOnCore);
         }
     }
     template <fabric::Predicate P>

@@ -1,23 +1,19 @@
 // What the paths cost, in verbs, against the figures in the headers of the locks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "harness/counting.hh"
+#include "harness/lock_parts.hh"
 #include "harness/world.hh"
-#include "locks/window_lock/all_gate.hh"
-#include "locks/algorithms/d_mcs.hh"
-#include "locks/algorithms/direct_passive.hh"
-#include "locks/algorithms/fompi_rw.hh"
-#include "locks/algorithms/fompi_spin.hh"
-#include "locks/algorithms/pfl.hh"
-#include "locks/algorithms/pfx.hh"
-#include "locks/algorithms/rma_mcs.hh"
-#include "locks/algorithms/rma_rw.hh"
+#include "locks/all.hh"
 #include "locks/parts/ticket.hh"
+#include "locks/window_lock/all_gate.hh"
 
 namespace rmalock::test {
 namespace {
@@ -33,25 +29,72 @@ constexpr VerbCounts kOnePosted{.posted = 1};
 class Cost : public testing::Test {
   protected:
     static constexpr fabric::Rank kHere = 0, kTarget = 1;
-    static constexpr fabric::LockSlots kSlots{.nodes = 4, .elements = fabric::line(16)};
-    World world{4, WindowSlots::count(4, kSlots)};
+    using Parts = LockParts<CountingFabric>;
+    World world{4, WindowSlots::count(4, Parts::kinds(4))};
     CountingFabric fabric{world.fabric(kHere)};
+    Parts parts{fabric};
     Lock lock{fabric, WindowSlots::lock};
     Gate gate{fabric, lock, WindowSlots::gate};
 };
 
-TEST_F(Cost, DirectPassiveExclusive) {
-    const locks::Hold hold = lock.acquire_exclusive(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    lock.release_exclusive(kTarget, hold);
-    EXPECT_EQ(fabric.take(), kOnePosted);
+/// What a lock costs that nobody else wants, of a target of the own node, on two nodes of two.
+struct Price {
+    const char* lock;
+    VerbCounts acquire_exclusive, release_exclusive, acquire_shared, release_shared;
+};
+constexpr VerbCounts kReadsNextAndLeaves{.gets = 1, .atomics = 1};
+constexpr VerbCounts kCohort{.gets = 1, .atomics = 2};
+// Of both levels: TAIL; then NEXT and STATUS of the process's node and of its element's, which is
+// flushed for the next one.
+constexpr VerbCounts kClimbs{.atomics = 2}, kDescends{.gets = 4, .atomics = 2, .flushes = 1};
+constexpr Price kPrices[] = {
+    {"direct_passive", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
+    {"pfx", kOneAtomic, kOneAtomic, kOneAtomic, kOneAtomic},
+    {"pfl", kCohort, kCohort, kOneAtomic, kOneAtomic},
+    // A writer closes both counters by two atomics each, and opens them by posted adds.
+    {"rma_rw",
+     {.atomics = 2 + 2 * 2},
+     {.gets = 4, .atomics = 2, .posted = 2, .flushes = 2},
+     kOneAtomic,
+     kOnePosted},
+    {"rma_mcs", kClimbs, kDescends, kClimbs, kDescends},
+    {"d_mcs", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kReadsNextAndLeaves},
+    {"fompi_spin", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
+    {"fompi_rw", {.atomics = 2}, {.posted = 2}, kOneAtomic, kOnePosted},
+};
+
+template <class L>
+void expect_price(LockParts<CountingFabric>& parts, fabric::Rank target) {
+    const auto price = std::ranges::find_if(
+        kPrices, [](const Price& p) { return std::string_view(p.lock) == L::kTraits.name; });
+    ASSERT_NE(price, std::end(kPrices)) << L::kTraits.name << " has no price";
+    L lock(parts.env(L::limits({}, parts.view())));
+    const locks::Hold exclusive = lock.acquire_exclusive(target);
+    EXPECT_EQ(parts.fabric.take(), price->acquire_exclusive) << price->lock;
+    lock.release_exclusive(target, exclusive);
+    EXPECT_EQ(parts.fabric.take(), price->release_exclusive) << price->lock;
+    const locks::Hold shared = lock.acquire_shared(target);
+    EXPECT_EQ(parts.fabric.take(), price->acquire_shared) << price->lock;
+    lock.release_shared(target, shared);
+    EXPECT_EQ(parts.fabric.take(), price->release_shared) << price->lock;
 }
 
-TEST_F(Cost, DirectPassiveShared) {
-    const locks::Hold hold = lock.acquire_shared(kTarget);
+TEST_F(Cost, OfEveryLockWithoutContention) {
+    locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
+        SCOPED_TRACE(L<CountingFabric>::kTraits.name);
+        World fresh(4, WindowSlots::count(4, Parts::kinds(4)));
+        CountingFabric its_fabric(fresh.fabric(kHere));
+        Parts its_parts(its_fabric);
+        expect_price<L<CountingFabric>>(its_parts, kTarget);
+    });
+}
+
+TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
+    locks::Pfx<CountingFabric> pfx(parts.env({.t_w = 8, .t_l = 8}));
+    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
-    lock.release_shared(kTarget, hold);
-    EXPECT_EQ(fabric.take(), kOnePosted);
+    pfx.release_exclusive(kTarget, exclusive);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
 }
 
 TEST_F(Cost, TicketIsOneAtomicAndOnePosted) {
@@ -60,32 +103,6 @@ TEST_F(Cost, TicketIsOneAtomicAndOnePosted) {
     EXPECT_EQ(fabric.take(), kOneAtomic);
     ticket.release_exclusive(kTarget, hold);
     EXPECT_EQ(fabric.take(), kOnePosted);
-}
-
-TEST_F(Cost, PhaseFairIsOneAtomicToAcquireAndOneToRelease) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
-    locks::Pfx<CountingFabric> pfx(fabric, WindowSlots::lock, pool);
-    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfx.release_exclusive(kTarget, exclusive);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    const locks::Hold shared = pfx.acquire_shared(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfx.release_shared(kTarget, shared);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-}
-
-TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
-    locks::Pfx<CountingFabric> pfx(fabric, WindowSlots::lock, pool, {.t_w = 8, .t_l = 8});
-    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfx.release_exclusive(kTarget, exclusive);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    const locks::Hold shared = pfx.acquire_shared(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfx.release_shared(kTarget, shared);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
 }
 
 TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
@@ -104,33 +121,11 @@ TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 3, .polls_elsewhere = 1}));
 }
 
-TEST_F(Cost, OneQueueIsOneAtomicAndOneWithAReadOfTheOwnNode) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
-    locks::DMcs<CountingFabric> d_mcs(fabric, WindowSlots::lock, pool);
-    const locks::Hold hold = d_mcs.acquire_exclusive(kTarget);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
-    d_mcs.release_exclusive(kTarget, hold);
-    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
-}
-
-TEST_F(Cost, ATreeOfQueuesIsAnAtomicForEachLevel) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
-    const topology::Tree nodes{{topology::Level::blocks(4, 2)}};
-    locks::RmaMcs<CountingFabric> rma_mcs(fabric, WindowSlots::lock,
-                                          WindowSlots::elements(4, kSlots), pool, nodes, {});
-    const locks::Hold hold = rma_mcs.acquire_exclusive(kTarget);
-    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2}));
-    rma_mcs.release_exclusive(kTarget, hold);
-    // NEXT and STATUS of its own node and of its element's, which is flushed for the next one.
-    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 4, .atomics = 2, .flushes = 1}));
-}
-
-TEST_F(Cost, CountersAreOneAtomicForReadersAndTwoEachForAWriter) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), 4);
+TEST_F(Cost, CountersOfAFlatTreeAreOneAtomicForReadersAndTwoEachForAWriter) {
     const topology::Tree flat{};
-    const topology::Level counters = topology::Level::blocks(4, 2);
-    locks::RmaRw<CountingFabric> rma_rw(fabric, WindowSlots::lock, WindowSlots::elements(4, kSlots),
-                                        pool, flat, counters, {});
+    locks::LockEnv<CountingFabric> env = parts.env({});
+    const locks::MachineView machine{flat, parts.machine.nodes, parts.counters};
+    locks::RmaRw<CountingFabric> rma_rw({env.fabric, env.home, env.records, env.pool, machine, {}});
     const locks::Hold shared = rma_rw.acquire_shared(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     rma_rw.release_shared(kTarget, shared);
@@ -146,13 +141,11 @@ class CostOverNodes : public Cost {
   protected:
     using Pfl = locks::Pfl<CountingFabric>;
     static constexpr fabric::Rank kNear = 1, kFar = 2;
-    static constexpr fabric::Slot kRecords = WindowSlots::elements(4, kSlots);
-    topology::Level nodes = topology::Level::blocks(4, 2);
-    locks::PflLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
-    locks::Pool pool{kHere, WindowSlots::nodes(4), 4}, other_pool{3, WindowSlots::nodes(4), 4};
+    const locks::LockLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
     CountingFabric other_fabric{world.fabric(3)};
-    Pfl pfl{fabric, WindowSlots::lock, kRecords, pool, nodes, limits};
-    Pfl other{other_fabric, WindowSlots::lock, kRecords, other_pool, nodes, limits};
+    Parts other_parts{other_fabric};
+    Pfl pfl{parts.env(limits)};
+    Pfl other{other_parts.env(limits)};
 
     /// Two reads in one phase, after which the node is a member.
     void join() {
@@ -212,15 +205,8 @@ TEST_F(CostOverNodes, AMemberIsTwoAtomicsAndOnePostedForAWriterAndLeavesWhenIdle
     other.release_exclusive(kFar, hold);
 }
 
-TEST_F(Cost, FompisLocks) {
-    locks::FompiSpin<CountingFabric> spin(fabric, WindowSlots::lock);
-    spin.release_exclusive(kTarget, spin.acquire_exclusive(kTarget));
-    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
-    locks::FompiRw<CountingFabric> rw(fabric, WindowSlots::lock);
-    rw.release_exclusive(kTarget, rw.acquire_exclusive(kTarget));
-    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 2, .posted = 2}));
-    rw.release_shared(kTarget, rw.acquire_shared(kTarget));
-    EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
+TEST_F(Cost, FompisLockAllIsOneAtomicAndOnePosted) {
+    locks::FompiRw<CountingFabric> rw(parts.env({}));
     rw.release_all(rw.acquire_all());
     EXPECT_EQ(fabric.take(), (VerbCounts{.atomics = 1, .posted = 1}));
 }
@@ -330,19 +316,16 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
 /// The same over two nodes that keep ledgers.
 class CostOfLedgers : public Cost {
   protected:
-    static constexpr fabric::LockSlots kKept{
-        .nodes = 4, .elements = fabric::line(16), .ledgers = 2};
-    static constexpr fabric::Slot kFirstLedger = WindowSlots::ledgers(4, kKept);
-    World kept_world{4, WindowSlots::count(4, kKept)};
-    const topology::Level nodes = topology::Level::blocks(4, 2);
+    const topology::Level& nodes = parts.machine.nodes;
+    const fabric::Slot first_ledger = parts.ledgers;
     const locks::NodeTable table{nodes};
 
     /// A process's fabric, lock and gate.
     struct Process {
         Process(CostOfLedgers& test, fabric::Rank self)
-            : fabric(test.kept_world.fabric(self)), lock(fabric, WindowSlots::lock),
+            : fabric(test.world.fabric(self)), lock(fabric, WindowSlots::lock),
               gate(fabric, lock, WindowSlots::gate,
-                   test.table.seen_by(self, test.nodes, kFirstLedger)) {}
+                   test.table.seen_by(self, test.nodes, test.first_ledger)) {}
         CountingFabric fabric;
         Lock lock;
         Gate gate;
@@ -362,9 +345,9 @@ TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
 
 TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
     locks::Ledgers<CountingFabric> ledgers(here.fabric,
-                                           table.seen_by(0, nodes, kFirstLedger).ledgers);
+                                           table.seen_by(0, nodes, first_ledger).ledgers);
     locks::Ledgers<CountingFabric> others(far.fabric,
-                                          table.seen_by(3, nodes, kFirstLedger).ledgers);
+                                          table.seen_by(3, nodes, first_ledger).ledgers);
     const auto named = [&] {
         const auto held = ledgers.look();
         return std::vector(held.named().begin(), held.named().end());
@@ -393,16 +376,13 @@ TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
 class CostOfWaiting : public CostOfLedgers {
   protected:
     using Pfl = locks::Pfl<CountingFabric>;
+    static constexpr locks::LockLimits kSmall{
+        .t_w = 3, .t_l = 2, .patience = locks::Duration(20), .members = {.k_in = 1, .idle = 2}};
     struct Contender {
         Contender(CostOfWaiting& test, fabric::Rank self)
-            : fabric(test.kept_world.fabric(self)), pool(self, WindowSlots::nodes(4), 4),
-              pfl(fabric, WindowSlots::lock, WindowSlots::elements(4, kKept), pool, test.nodes,
-                  {.t_w = 3,
-                   .t_l = 2,
-                   .patience = locks::Duration(20),
-                   .members = {.k_in = 1, .idle = 2}}),
+            : fabric(test.world.fabric(self)), parts(fabric), pfl(parts.env(kSmall)),
               gate(fabric, pfl, WindowSlots::gate,
-                   test.table.seen_by(self, test.nodes, kFirstLedger),
+                   test.table.seen_by(self, test.nodes, test.first_ledger),
                    {.alls = 2, .exclusives = 2}) {}
 
         void exclusive(fabric::Rank target) {
@@ -433,7 +413,7 @@ class CostOfWaiting : public CostOfLedgers {
             }
         }
         CountingFabric fabric;
-        locks::Pool pool;
+        Parts parts;
         Pfl pfl;
         locks::AllGate<CountingFabric, Pfl> gate;
     };

@@ -125,6 +125,12 @@ def functions_fit_a_screen(tree):
                 yield f"{name}:{number + 1}: a function of {end - number} lines"
 
 
+def lock_choices(tree):
+    """As ompi_osc_rmalock/params.cc makes them of the rows of all.def."""
+    rows = tree.files.get("ompi_osc_rmalock/locks/all.def", "")
+    return "|".join(["auto"] + re.findall(r"^RMALOCK_LOCK\((\w+),", rows, re.M))
+
+
 def parameters(tree):
     """(name, default, allowed, scope, help) of every row of params.def."""
     text = tree.files.get("ompi_osc_rmalock/params.def", "")
@@ -138,7 +144,8 @@ def parameters(tree):
         elif kind == "BOOL":
             allowed = "true, false"
         elif kind == "CHOICE":
-            allowed = allowed.strip('"').replace("|", ", ")
+            choices = lock_choices(tree) if allowed == "rmalock_lock_choices" else allowed.strip('"')
+            allowed = choices.replace("|", ", ")
         else:
             allowed = "text"
         yield name, default.strip('"'), allowed, scope, " ".join(help_text.split())

@@ -6,13 +6,21 @@
 #include <string>
 
 #include "harness/world.hh"
+#include "locks/all.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
 namespace {
 
-constexpr const char* kAll[] = {"direct_passive", "pfx",   "pfl",        "rma_rw",
-                                "rma_mcs",        "d_mcs", "fompi_spin", "fompi_rw"};
+struct Row {
+    const char* name;
+    bool shares; ///< a target with others
+};
+constexpr Row kAll[] = {
+#define RMALOCK_LOCK(name, Class) {#name, Class<WindowFabric>::kTraits.shared},
+#include "locks/all.def"
+#undef RMALOCK_LOCK
+};
 
 Design alike(std::size_t ranks, const Wishes& wishes) {
     return design(asked(wishes), std::vector<Site>(ranks));
@@ -50,12 +58,10 @@ TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
 
 TEST(Design, ALockWithoutASharedModeSaysSo) {
     const WindowTraits traits{.ranks = 4, .one_node = false};
-    for (const char* name : kAll) {
+    for (const auto& [name, shares] : kAll) {
         const std::string reason = choose(name, traits).reason;
         const bool warns =
             reason.find("shared locks of one target exclude each other") != reason.npos;
-        const bool shares = name != std::string("d_mcs") && name != std::string("rma_mcs") &&
-                            name != std::string("fompi_spin");
         EXPECT_NE(warns, shares) << name;
     }
 }
@@ -110,7 +116,7 @@ TEST(Design, SaysWhatTheTreeIs) {
 }
 
 TEST(Design, ThereIsALockOfEveryName) {
-    for (const char* name : kAll)
+    for (const auto& [name, shares] : kAll)
         for (const char* topology : {"flat", "node:2", "numa:2,node:3,rack:2"}) {
             Party party({.lock = name, .topology = topology}, 5);
             EXPECT_STREQ(party.made.choice.name, name);
@@ -132,11 +138,9 @@ TEST(Design, ThereIsALockOfEveryName) {
 }
 
 TEST(Design, EveryLockKnowsWhetherItIsTaken) {
-    for (const char* name : kAll) {
+    for (const auto& [name, shares] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         WindowLock &mine = *party.lock[0], &other = *party.lock[3];
-        const bool shares = name != std::string("d_mcs") && name != std::string("rma_mcs") &&
-                            name != std::string("fompi_spin");
         for (const Rank target : {0, 3}) {
             EXPECT_FALSE(other.is_taken(target, true)) << name;
             Hold hold = mine.acquire(target, true);
@@ -155,7 +159,7 @@ TEST(Design, EveryLockKnowsWhetherItIsTaken) {
 }
 
 TEST(Design, LockAllIsSharedUnderEveryLock) {
-    for (const char* name : kAll) {
+    for (const auto& [name, shares] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         // Beside a shared holder, and beside another lock_all: nobody may wait here.
         const Hold hold = party.lock[1]->acquire(2, false);

@@ -25,6 +25,7 @@
 // Memory: 1 word per target; one node (a line) per lock that a process holds or awaits.
 #pragma once
 
+#include "locks/lock_env.hh"
 #include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::locks {
@@ -32,15 +33,14 @@ namespace rmalock::locks {
 template <fabric::Fabric F>
 class DMcs {
   public:
-    static constexpr const char* kName = "d_mcs";
-    static constexpr bool kShared = false;
-    static constexpr Slot kHomeSlots = 1;
-    /// Slots of the pool per lock that a process holds or awaits.
-    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    static constexpr LockTraits kTraits{
+        .name = "d_mcs", .shared = false, .needs = {.queue_nodes = true}};
 
-    /// TAIL is slot `home` of every rank, zeroed before the first acquire of anybody.
-    DMcs(F& fabric, Slot home, Pool& pool)
-        : fabric_(fabric), queue_(fabric), home_(home), pool_(pool) {}
+    static Footprint footprint(const MachineView&) { return {.home = 1}; }
+    static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
+
+    explicit DMcs(const LockEnv<F>& env)
+        : fabric_(env.fabric), queue_(env.fabric), home_(env.home), pool_(env.pool) {}
 
     Hold acquire_exclusive(Rank target) {
         const Word node = pool_.take();

@@ -41,17 +41,20 @@
 // back-off. Memory: 1 word per target; none per process.
 #pragma once
 
-#include "locks/lock.hh"
+#include "locks/lock_env.hh"
 
 namespace rmalock::locks {
 
 template <fabric::Fabric F>
 class DirectPassive {
   public:
-    static constexpr const char* kName = "direct_passive";
-    static constexpr Slot kHomeSlots = 1;
+    static constexpr LockTraits kTraits{.name = "direct_passive"};
 
-    /// The lock words are slot `home` of every rank, zeroed before the first acquire of anybody.
+    static Footprint footprint(const MachineView&) { return {.home = 1}; }
+    static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
+
+    explicit DirectPassive(const LockEnv<F>& env) : DirectPassive(env.fabric, env.home) {}
+    /// The same as the lock of an accumulate, which has no more than its word at each rank.
     DirectPassive(F& fabric, Slot home) : fabric_(fabric), home_(home) {}
 
     Hold acquire_exclusive(Rank target) {

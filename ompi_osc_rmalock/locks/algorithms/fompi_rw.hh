@@ -31,21 +31,21 @@
 // Memory: 1 word per target, 1 at the master.
 #pragma once
 
-#include "locks/lock.hh"
+#include "locks/lock_env.hh"
 
 namespace rmalock::locks {
 
 template <fabric::Fabric F>
 class FompiRw {
   public:
-    static constexpr const char* kName = "fompi_rw";
-    /// The second word is used at the master only.
-    static constexpr Slot kHomeSlots = 2;
-    static constexpr Slot kPoolNodeSlots = 0;
+    static constexpr LockTraits kTraits{.name = "fompi_rw", .own_lock_all = true};
 
-    /// The words are slots `home` and `home` + 1, zeroed before the first acquire of anybody.
-    FompiRw(F& fabric, Slot home, Rank master = 0)
-        : fabric_(fabric), home_(home), master_{master, home + 1} {}
+    /// The second word is used at the master only.
+    static Footprint footprint(const MachineView&) { return {.home = 2}; }
+    static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
+
+    explicit FompiRw(const LockEnv<F>& env)
+        : fabric_(env.fabric), home_(env.home), master_{0, env.home + 1} {}
 
     Hold acquire_exclusive(Rank target) {
         for (unsigned attempt = 1;; ++attempt) {

@@ -21,20 +21,19 @@
 // Memory: 1 word per target.
 #pragma once
 
-#include "locks/lock.hh"
+#include "locks/lock_env.hh"
 
 namespace rmalock::locks {
 
 template <fabric::Fabric F>
 class FompiSpin {
   public:
-    static constexpr const char* kName = "fompi_spin";
-    static constexpr bool kShared = false;
-    static constexpr Slot kHomeSlots = 1;
-    static constexpr Slot kPoolNodeSlots = 0;
+    static constexpr LockTraits kTraits{.name = "fompi_spin", .shared = false};
 
-    /// The lock words are slot `home` of every rank, zeroed before the first acquire of anybody.
-    FompiSpin(F& fabric, Slot home) : fabric_(fabric), home_(home) {}
+    static Footprint footprint(const MachineView&) { return {.home = 1}; }
+    static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
+
+    explicit FompiSpin(const LockEnv<F>& env) : fabric_(env.fabric), home_(env.home) {}
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};

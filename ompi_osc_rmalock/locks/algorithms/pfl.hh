@@ -104,6 +104,7 @@
 
 #include <algorithm>
 
+#include "locks/lock_env.hh"
 #include "locks/parts/baton.hh"
 #include "locks/parts/drain.hh"
 #include "locks/parts/mcs_queue.hh"
@@ -111,41 +112,36 @@
 
 namespace rmalock::locks {
 
-/// Thresholds of Pfl.
-struct PflLimits {
-    /// T_W: how many exclusives may follow each other before waiting readers are let in, < 2^20.
-    Value t_w = 64;
-    /// T_L: how many of them within a node, before another node has its turn, < 2^20.
-    Value t_l = 64;
-    Value t_r = 0;   ///< readers let in before a writer closes the members again
-    Duration hold{}; ///< how long a writer waits for them at most
-    /// How long a waiting writer holds readers back at first (patience.hh); 0: for ever.
-    Duration patience{};
-    MemberLimits members{};
-};
-
 template <fabric::Fabric F>
 class Pfl {
   public:
-    static constexpr const char* kName = "pfl";
-    static constexpr bool kDelivers = true;
-    static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
-    /// Slots of the pool per lock that a process holds or awaits.
-    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    static constexpr LockTraits kTraits{
+        .name = "pfl", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
 
-    /// Slots at each rank beside kHomeSlots and the pool.
-    static Slot node_slots(const topology::Level& nodes) {
-        return Members<F>::kMapSlots + nodes.records() * kRecordSlots;
+    static Footprint footprint(const MachineView& machine) {
+        return {.home = fabric::kWordsPerLine,
+                .records = Members<F>::kMapSlots + machine.nodes.records() * kRecordSlots};
     }
 
-    /// The home record is slots `home`... of every rank, all else slots `records`... All zeroed
-    /// before the first acquire of anybody. `nodes` outlives the lock.
-    Pfl(F& fabric, Slot home, Slot records, Pool& pool, const topology::Level& nodes,
-        PflLimits limits = {})
-        : fabric_(fabric), queue_(fabric), baton_(fabric), drain_(fabric),
-          members_(fabric, records, nodes, limits.members), home_(home),
-          records_(records + Members<F>::kMapSlots), pool_(pool), nodes_(nodes),
-          my_node_(nodes.element(fabric.self())), limits_(limits) {}
+    /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^20. T_L:
+    /// of them within a node, before another node has its turn, < 2^20.
+    static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
+        // A hand-over to another node costs some hundred of those within one.
+        constexpr Value kOftenInARow = 16;
+        const Value most = std::max(kOftenInARow, 2 * static_cast<Value>(machine.nodes.largest()));
+        return {.t_w = asked.chain(machine.ranks(), 2 * kOftenInARow),
+                .t_l = std::max<Value>(1, asked.innermost(most)),
+                .t_r = asked.t_r,
+                .hold = kHoldForReaders,
+                .patience = asked.patience};
+    }
+
+    explicit Pfl(const LockEnv<F>& env)
+        : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
+          members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
+          home_(env.home), records_(env.records + Members<F>::kMapSlots), pool_(env.pool),
+          nodes_(env.machine.nodes), my_node_(nodes_.element(env.fabric.self())),
+          limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
@@ -459,7 +455,7 @@ class Pfl {
     Pool& pool_;
     const topology::Level& nodes_;
     std::size_t my_node_;
-    PflLimits limits_;
+    LockLimits limits_;
 };
 
 } // namespace rmalock::locks

@@ -83,39 +83,38 @@
 // after it has been in the queue.
 #pragma once
 
+#include "locks/lock_env.hh"
 #include "locks/parts/baton.hh"
 #include "locks/parts/drain.hh"
 #include "locks/parts/mcs_queue.hh"
 
 namespace rmalock::locks {
 
-/// Thresholds of Pfx.
-struct PfxLimits {
-    /// T_W: how many exclusives may follow each other before waiting readers are let in, < 2^24.
-    Value t_w = 64;
-    /// T_L: how many may take a released lock past the first of the queue; 0: nobody, it is handed
-    /// over. Only where all processes are on one node. < 2^20.
-    Value t_l = 0;
-    /// How long a waiting exclusive holds readers back at first (patience.hh); 0: for ever.
-    Duration patience{};
-};
-
 template <fabric::Fabric F>
 class Pfx {
   public:
-    static constexpr const char* kName = "pfx";
-    static constexpr bool kDelivers = true;
-    static constexpr Slot kHomeSlots = fabric::kWordsPerLine;
-    /// Slots of the pool per lock that a process holds or awaits.
-    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    static constexpr LockTraits kTraits{
+        .name = "pfx", .delivers = true, .needs = {.queue_nodes = true}};
     /// Of an exclusive that has met nobody, see Turn.
     static constexpr Hold kAlone{Value{1} << kNameBits};
 
-    /// The home record is slots `home`... of every rank, zeroed before the first acquire of
-    /// anybody.
-    Pfx(F& fabric, Slot home, Pool& pool, PfxLimits limits = {})
-        : fabric_(fabric), queue_(fabric), baton_(fabric), drain_(fabric), home_(home), pool_(pool),
-          limits_(limits) {}
+    static Footprint footprint(const MachineView&) { return {.home = fabric::kWordsPerLine}; }
+
+    /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^24. T_L:
+    /// exclusives that may take a released lock past the first of the queue, < 2^20; 0: none, it is
+    /// handed over. The first of the queue polls a word at home, which only its own node can do for
+    /// nothing: so T_L is for windows of one node.
+    static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
+        // Enough for the lock to be busy while the next in line gets a core, few enough to be fair.
+        constexpr Value kOftenPassed = 64;
+        return {.t_w = asked.chain(machine.ranks()),
+                .t_l = machine.one_node ? asked.innermost(kOftenPassed) : 0,
+                .patience = asked.patience};
+    }
+
+    explicit Pfx(const LockEnv<F>& env)
+        : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
+          home_(env.home), pool_(env.pool), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         Value s;
@@ -328,7 +327,7 @@ class Pfx {
     Drain<F> drain_;
     Slot home_;
     Pool& pool_;
-    PfxLimits limits_;
+    LockLimits limits_;
 };
 
 } // namespace rmalock::locks

@@ -25,21 +25,22 @@ namespace rmalock::locks {
 template <fabric::Fabric F>
 class RmaMcs {
   public:
-    static constexpr const char* kName = "rma_mcs";
-    static constexpr bool kShared = false;
-    static constexpr Slot kHomeSlots = QueueTree<F>::kRootSlots;
-    /// Slots of the pool per lock that a process holds or awaits.
-    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    static constexpr LockTraits kTraits{
+        .name = "rma_mcs", .shared = false, .needs = {.queue_nodes = true, .tree = true}};
 
-    /// Slots at each rank beside kHomeSlots and the pool.
-    static Slot element_slots(const topology::Tree& tree) {
-        return QueueTree<F>::element_slots(tree);
+    static Footprint footprint(const MachineView& machine) {
+        return {.home = QueueTree<F>::kRootSlots,
+                .records = QueueTree<F>::element_slots(machine.tree)};
     }
 
-    /// The root's records are slots `home`... of every rank, the elements' slots `elements`...
-    RmaMcs(F& fabric, Slot home, Slot elements, Pool& pool, const topology::Tree& tree,
-           const TreeLimits& limits)
-        : tree_(fabric, home, elements, pool, tree, limits) {}
+    /// T_L,i (queue_tree.hh).
+    static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
+        LockLimits all = tree_limits(asked, machine);
+        all.t_w = kNoEnd; // D1
+        return all;
+    }
+
+    explicit RmaMcs(const LockEnv<F>& env) : tree_(env) {}
 
     Hold acquire_exclusive(Rank target) { return tree_.hold(tree_.acquire(target)); }
 

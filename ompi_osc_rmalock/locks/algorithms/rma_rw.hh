@@ -75,35 +75,32 @@
 
 namespace rmalock::locks {
 
-/// Thresholds of RmaRw.
-struct RmaRwLimits {
-    TreeLimits tree{}; ///< T_L,i and T_W
-    Value t_r = 0;     ///< readers let in before a writer closes the counters again
-    Duration hold{};   ///< how long a writer waits for them at most
-    /// How long a waiting writer holds readers back at first (patience.hh); 0: for ever.
-    Duration patience{};
-};
-
 template <fabric::Fabric F>
 class RmaRw {
   public:
-    static constexpr const char* kName = "rma_rw";
-    static constexpr Slot kHomeSlots = QueueTree<F>::kRootSlots;
-    /// Slots of the pool per lock that a process holds or awaits exclusively.
-    static constexpr Slot kPoolNodeSlots = Pool::kNodeSlots;
+    static constexpr LockTraits kTraits{.name = "rma_rw",
+                                        .needs = {.queue_nodes = true, .tree = true}};
 
-    /// Slots at each rank beside kHomeSlots and the pool. `counters` has one element per physical
-    /// counter: the processes p that share c(p), T_DC of them.
-    static Slot element_slots(const topology::Tree& tree, const topology::Level& counters) {
-        return QueueTree<F>::element_slots(tree) + counters.records() * kCounterSlots;
+    /// The elements' records, then the counters'.
+    static Footprint footprint(const MachineView& machine) {
+        return {.home = QueueTree<F>::kRootSlots,
+                .records = QueueTree<F>::element_slots(machine.tree) +
+                           machine.counters.records() * kCounterSlots};
     }
 
-    /// The root's records are slots `home`... of every rank, all else slots `elements`...
-    RmaRw(F& fabric, Slot home, Slot elements, Pool& pool, const topology::Tree& tree,
-          const topology::Level& counters, const RmaRwLimits& limits)
-        : fabric_(fabric), tree_(fabric, home, elements, pool, tree, limits.tree),
-          first_counter_(elements + QueueTree<F>::element_slots(tree)), counters_(counters),
-          limits_(limits) {}
+    /// T_L,i and T_W (queue_tree.hh), T_R and its hold, and the patience of a draining writer.
+    static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
+        LockLimits all = tree_limits(asked, machine);
+        all.t_r = asked.t_r;
+        all.hold = kHoldForReaders;
+        all.patience = asked.patience;
+        return all;
+    }
+
+    explicit RmaRw(const LockEnv<F>& env)
+        : fabric_(env.fabric), tree_(env),
+          first_counter_(env.records + QueueTree<F>::element_slots(env.machine.tree)),
+          counters_(env.machine.counters), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         const Word arrive = my_counter(target);
@@ -125,7 +122,7 @@ class RmaRw {
     void release_exclusive(Rank target, Hold hold) {
         const auto turn = tree_.turn(hold);
         tree_.release(target, turn, [&](bool alone) {
-            const bool to_readers = alone || turn.total >= limits_.tree.t_w;
+            const bool to_readers = alone || turn.total >= limits_.t_w;
             if (to_readers)
                 reset_counters(target);
             return to_readers;
@@ -284,7 +281,7 @@ class RmaRw {
     QueueTree<F> tree_;
     Slot first_counter_;
     const topology::Level& counters_;
-    RmaRwLimits limits_;
+    LockLimits limits_;
 };
 
 } // namespace rmalock::locks

@@ -60,16 +60,11 @@
 // lines * ceil(P / ranks of the smallest node).
 #pragma once
 
+#include "locks/lock_env.hh"
 #include "locks/parts/drain.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {
-
-/// When nodes become members, and cease to be.
-struct MemberLimits {
-    Value k_in = 4;  ///< readers of a node at home in one phase after which it joins; 0: never
-    Value idle = 16; ///< closings in a row without a reader after which it leaves, < 2^8
-};
 
 template <fabric::Fabric F>
 class Members {

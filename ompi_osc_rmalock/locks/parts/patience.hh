@@ -17,11 +17,9 @@
 
 #include <algorithm>
 
-#include "fabric/concept.hh"
+#include "locks/lock.hh"
 
 namespace rmalock::locks {
-
-using fabric::Duration;
 
 /// Of one wait. A fabric without time has all rounds alike: a checker ends them when it likes.
 template <class F>

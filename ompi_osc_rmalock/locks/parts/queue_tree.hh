@@ -46,22 +46,27 @@
 // are touched when the element's turn changes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
+#include "locks/lock_env.hh"
 #include "locks/parts/mcs_queue.hh"
-#include "topology/tree.hh"
 
 namespace rmalock::locks {
 
-inline constexpr unsigned kMaxLevels = 4;
+/// T_W of a tree without readers: more than a word of it can count.
+inline constexpr Value kNoEnd = (Value{1} << 24) - 1;
 
-/// Thresholds of the tree.
-struct TreeLimits {
-    /// T_L,i at index i of 2 … N: acquisitions in a row within an element of level i, < 2^24.
-    std::array<Value, kMaxLevels + 1> t_l{};
-    /// T_W: critical sections in a row before MODE_CHANGE, < 2^24.
-    Value t_w = (Value{1} << 24) - 1;
-};
+/// T_L,i of 2 … N: acquisitions in a row within an element of level i; T_W: critical sections in a
+/// row before MODE_CHANGE. Both < 2^24. A T_L,i that is not asked for lets every process, or
+/// element, that queues at level i have two turns.
+inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machine) {
+    LockLimits limits{.t_w = asked.chain(machine.ranks())};
+    for (unsigned i = 2; i <= machine.tree.levels(); ++i)
+        limits.t_l_of[i] =
+            std::max<Value>(1, asked.of_level(i, 2 * machine.tree.contenders(i)));
+    return limits;
+}
 
 template <fabric::Fabric F>
 class QueueTree {
@@ -77,12 +82,14 @@ class QueueTree {
         return records * kElementSlots;
     }
 
-    QueueTree(F& fabric, Slot root, Slot elements, Pool& pool, const topology::Tree& tree,
-              const TreeLimits& limits)
-        : fabric_(fabric), queue_(fabric), root_(root), pool_(pool), tree_(tree), limits_(limits) {
-        for (unsigned i = 2; i <= tree.levels(); ++i) {
+    /// The root's record is at the home, the elements' are the first of the lock's other records.
+    explicit QueueTree(const LockEnv<F>& env)
+        : fabric_(env.fabric), queue_(env.fabric), root_(env.home), pool_(env.pool),
+          tree_(env.machine.tree), limits_(env.limits) {
+        Slot elements = env.records;
+        for (unsigned i = 2; i <= tree_.levels(); ++i) {
             elements_[i] = elements;
-            elements += tree.level(i).records() * kElementSlots;
+            elements += tree_.level(i).records() * kElementSlots;
         }
     }
 
@@ -161,7 +168,7 @@ class QueueTree {
         const Word here = node(i, target, mine.node);
         Value succ = queue_.next(here);
         const Value in_a_row = chain(queue_.take_status(here));
-        if (i > 1 && succ != 0 && in_a_row < limits_.t_l[i] && mine.total < limits_.t_w) {
+        if (i > 1 && succ != 0 && in_a_row < limits_.t_l_of[i] && mine.total < limits_.t_w) {
             tell(succ, pass(in_a_row + 1, mine.total + 1));
         } else {
             Value message = kAcquireParent;
@@ -192,7 +199,7 @@ class QueueTree {
     std::array<Slot, kMaxLevels + 1> elements_{};
     Pool& pool_;
     const topology::Tree& tree_;
-    TreeLimits limits_;
+    LockLimits limits_;
 };
 
 } // namespace rmalock::locks

@@ -244,7 +244,7 @@ class AllGate {
     static constexpr Value kOpen = Value{1} << (kNameBits - 1);
     static constexpr Value closer(Value l) { return l % kOpen; }
 
-    static constexpr bool kGatedAlways = !has_shared_mode<L>;
+    static constexpr bool kGatedAlways = !L::kTraits.shared;
 
     static Mode mode(Value g) {
         const Mode field = G::mode(g);

@@ -63,7 +63,7 @@ Asked asked(const Wishes& wishes) {
 Site site(const Asked& asked, bool oversubscribed) {
     Site mine{.place = {}, .oversubscribed = oversubscribed};
     std::string why;
-    if (climbs_a_tree(asked.lock) && topology::parse(asked.topology, why).looks_around())
+    if (needs_of(asked.lock).tree && topology::parse(asked.topology, why).looks_around())
         topology::look_around(mine.place);
     return mine;
 }
@@ -94,11 +94,11 @@ Design design(const Asked& asked, const std::vector<Site>& sites) {
 }
 
 std::string summary(const Design& design) {
-    if (knows_nodes(design.choice.name)) {
+    if (needs_of(design.choice.name).nodes) {
         const std::size_t nodes = design.machine.nodes.elements();
         return ", " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
     }
-    if (!climbs_a_tree(design.choice.name))
+    if (!needs_of(design.choice.name).tree)
         return "";
     const std::size_t groups = design.counters.elements();
     const std::string levels = topology::describe(design.machine);
@@ -108,7 +108,7 @@ std::string summary(const Design& design) {
 
 std::vector<std::string> describe(const Design& design) {
     std::vector<std::string> lines;
-    if (climbs_a_tree(design.choice.name))
+    if (needs_of(design.choice.name).tree)
         lines = topology::list(design.machine);
     lines.push_back(
         "lines of 64 bytes at each rank: 1 home record, " + std::to_string(design.slots.nodes) +

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fabric/layout.hh"
-#include "locks/lock.hh"
+#include "locks/lock_env.hh"
 #include "topology/machine.hh"
 
 namespace rmalock::locks {
@@ -50,22 +50,6 @@ struct Choice {
     const char* reason; ///< for people
 };
 
-/// What locks may be tuned by; see params.def.
-struct Thresholds {
-    std::vector<Value> t_l; ///< of levels 2, 3, …, the last one for all further levels; empty: auto
-    Value t_dc = 0, t_r = 0, t_w = 0; ///< 0: as params.def says
-    fabric::Duration patience{};      ///< first round of a wait (patience.hh)
-
-    /// T_L of level i of 2 … N; `otherwise` if it is to be chosen.
-    Value of_level(unsigned i, Value otherwise) const {
-        if (t_l.empty())
-            return otherwise;
-        return i - 2 < t_l.size() ? t_l[i - 2] : t_l.back();
-    }
-    /// T_L of a lock without levels; `otherwise` as above.
-    Value innermost(Value otherwise) const { return t_l.empty() ? otherwise : t_l.back(); }
-};
-
 /// Reads the text of the parameter t_l. On failure `why` says what is wrong, and is empty
 /// otherwise.
 std::vector<Value> parse_t_l(std::string_view text, std::string& why);
@@ -78,6 +62,8 @@ struct Design {
     fabric::LockSlots slots;
     bool oversubscribed = false; ///< some process finds its node to be
     bool one_node = true;        ///< whatever tree was asked for
+
+    MachineView view() const { return {machine.tree, machine.nodes, counters, one_node}; }
 };
 
 /// sites[p] is rank p's.

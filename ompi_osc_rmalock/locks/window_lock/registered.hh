@@ -9,22 +9,20 @@
 #include "fabric/layout.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/pfx.hh"
-#include "locks/parts/pool.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
 
 template <fabric::Fabric F, ReaderWriterLock Lock, class Gate = AllGate<F, Lock>>
 class Registered final : public WindowLock {
-    static_assert(Lock::kHomeSlots <= fabric::kWordsPerLine);
+    static constexpr const LockTraits& kTraits = Lock::kTraits;
 
   public:
-    /// `build(design, pool)` makes the lock. `keep`: it refers to what is in the design.
-    template <class Build>
-    Registered(F& fabric, const Design& design, bool keep, Build build)
-        : kept_(keep ? std::make_unique<const Design>(design) : nullptr),
+    Registered(F& fabric, const Design& design)
+        : kept_(kTraits.needs.tree || kTraits.needs.nodes ? std::make_unique<const Design>(design)
+                                                          : nullptr),
           pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), design.slots.nodes),
-          lock_(build(kept_ ? *kept_ : design, pool_)), nodes_(design.machine.nodes),
+          lock_(env(fabric, kept_ ? *kept_ : design)), nodes_(design.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
                 nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design)),
                 design.thresholds.patience) {}
@@ -45,9 +43,9 @@ class Registered final : public WindowLock {
     void release(Rank target, bool exclusive, Hold hold) override {
         exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
     }
-    bool delivers() const override { return locks::delivers<Lock>; }
+    bool delivers() const override { return kTraits.delivers; }
     bool is_taken(Rank target, bool exclusive) override {
-        return (exclusive || has_shared_mode<Lock>)&&lock_.is_taken(target, exclusive);
+        return (exclusive || kTraits.shared) && lock_.is_taken(target, exclusive);
     }
     void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
@@ -60,13 +58,21 @@ class Registered final : public WindowLock {
     }
 
   private:
+    LockEnv<F> env(F& fabric, const Design& design) {
+        return {.fabric = fabric,
+                .home = fabric::WindowSlots::lock,
+                .records = fabric::WindowSlots::elements(fabric.size(), design.slots),
+                .pool = pool_,
+                .machine = design.view(),
+                .limits = Lock::limits(design.thresholds, design.view())};
+    }
     static std::optional<Slot> ledgers(F& fabric, const Design& design) {
         if (design.slots.ledgers == 0)
             return std::nullopt;
         return fabric::WindowSlots::ledgers(fabric.size(), design.slots);
     }
 
-    const std::unique_ptr<const Design> kept_;
+    const std::unique_ptr<const Design> kept_; ///< where the lock refers to the machine
     Pool pool_;
     Lock lock_;
     const NodeTable nodes_;

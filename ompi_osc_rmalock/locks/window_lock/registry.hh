@@ -42,11 +42,8 @@ struct WindowTraits {
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
 Choice choose(std::string_view wanted, const WindowTraits& traits);
 
-/// Whether the lock that `wanted` names uses the machine's tree.
-bool climbs_a_tree(std::string_view wanted);
-
-/// Whether it keeps records for each of the machine's nodes, whatever the tree.
-bool knows_nodes(std::string_view wanted);
+/// What the lock that `wanted` names needs; of `auto` nothing.
+LockNeeds needs_of(std::string_view wanted);
 
 /// What the lock of `design` needs, of which all but `slots` is set, for `ranks` processes.
 fabric::LockSlots slots_of(const Design& design, Rank ranks);

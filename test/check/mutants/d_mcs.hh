@@ -1,7 +1,7 @@
 // D-MCS with one thing wrong each; the checker must say so.
 #pragma once
 
-#include "locks/parts/mcs_queue.hh"
+#include "locks/algorithms/d_mcs.hh"
 
 namespace rmalock::check {
 
@@ -19,8 +19,12 @@ class DMcsMutant {
     using Value = locks::Value;
 
   public:
-    DMcsMutant(F& fabric, locks::Slot home, locks::Pool& pool)
-        : fabric_(fabric), home_(home), pool_(pool) {}
+    static constexpr locks::LockTraits kTraits = locks::DMcs<F>::kTraits;
+
+    static locks::Footprint footprint(const locks::MachineView&) { return {.home = 1}; }
+
+    explicit DMcsMutant(const locks::LockEnv<F>& env)
+        : fabric_(env.fabric), home_(env.home), pool_(env.pool) {}
 
     locks::Hold acquire_exclusive(locks::Rank target) {
         Word node = pool_.take();

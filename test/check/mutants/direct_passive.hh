@@ -1,7 +1,7 @@
 // Direct-passive with one thing wrong each; the checker must say so.
 #pragma once
 
-#include "locks/lock.hh"
+#include "locks/algorithms/direct_passive.hh"
 
 namespace rmalock::check {
 
@@ -18,7 +18,12 @@ class DirectPassiveMutant {
     using Mutation = DirectPassiveMutation;
 
   public:
-    DirectPassiveMutant(F& fabric, locks::Slot home) : fabric_(fabric), home_(home) {}
+    static constexpr locks::LockTraits kTraits = locks::DirectPassive<F>::kTraits;
+
+    static locks::Footprint footprint(const locks::MachineView&) { return {.home = 1}; }
+
+    explicit DirectPassiveMutant(const locks::LockEnv<F>& env)
+        : fabric_(env.fabric), home_(env.home) {}
 
     locks::Hold acquire_exclusive(locks::Rank target) {
         const locks::Word word{target, home_};

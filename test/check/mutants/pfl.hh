@@ -107,11 +107,11 @@ struct JoinsAtHomeOnly : Sound {
 /// A reader lets its node join after it has left, when a writer may have looked at S already.
 template <class F>
 struct JoinsOutside : locks::Pfl<F> {
-    JoinsOutside(F& fabric, Slot home, Slot records, locks::Pool& pool,
-                 const topology::Level& nodes, locks::PflLimits limits)
-        : locks::Pfl<F>(fabric, home, records, pool, nodes, limits), fabric_(fabric),
-          members_(fabric, records, nodes, limits.members), node_(nodes.element(fabric.self())),
-          rank_(nodes.seat(node_, 0).rank) {}
+    explicit JoinsOutside(const locks::LockEnv<F>& env)
+        : locks::Pfl<F>(env), fabric_(env.fabric),
+          members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
+          node_(env.machine.nodes.element(env.fabric.self())),
+          rank_(env.machine.nodes.seat(node_, 0).rank) {}
 
     void release_shared(Rank target, locks::Hold held) {
         const bool joins = held.opaque == 2;

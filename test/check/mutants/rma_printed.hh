@@ -5,7 +5,8 @@
 #pragma once
 
 #include "fabric/layout.hh"
-#include "locks/lock.hh"
+#include "locks/algorithms/rma_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
 
 namespace rmalock::check {
 
@@ -18,6 +19,8 @@ class PrintedTree {
     using Word = locks::Word;
 
   public:
+    static constexpr locks::LockTraits kTraits = locks::RmaMcs<F>::kTraits;
+
     PrintedTree(F& fabric, Value t_l) : fabric_(fabric), t_l_(t_l) {}
 
     locks::Hold acquire_exclusive(Rank) {
@@ -107,6 +110,8 @@ class PrintedRmaRw {
     using Word = locks::Word;
 
   public:
+    static constexpr locks::LockTraits kTraits = locks::RmaRw<F>::kTraits;
+
     PrintedRmaRw(F& fabric, Value t_r, Value t_w) : fabric_(fabric), t_r_(t_r), t_w_(t_w) {}
 
     locks::Hold acquire_shared(Rank) { // Listing 9
