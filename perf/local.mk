@@ -71,7 +71,7 @@ REPORT =
 report: perf/rma_bench perf-mpich
 	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
 
-TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
+CHECK_TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
 	perf/guard perf/test_guard.py perf/test_tune.py
 
 EXTRA_DIST += \

@@ -1,4 +1,4 @@
-## make check: everything below. Each line of the suites is a program, plain and under a sanitizer.
+## Programs of the core, and what they take. Each line of the suites is a program, plain and under a sanitizer.
 
 test_cppflags = $(core_cppflags) -I$(srcdir)/test $(GTEST_CFLAGS)
 asan_flags = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -32,12 +32,12 @@ unit_sources = \
 	test/unit/topology_test.cc \
 	test/unit/window_test.cc
 
-EXTRA_DIST += test/check_exports test/check_pairwise test/pairwise.py
+EXTRA_DIST += test/README.md test/check_fast test/check_exports test/check_pairwise test/pairwise.py
 
 if CAN_TEST
 check_PROGRAMS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan
-TESTS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan \
-	test/check_pairwise test/check_exports
+CHECK_TESTS += test/unit_test test/cost_test test/stress_test test/check_pairwise test/check_exports
+FULL_TESTS += test/unit_test_asan test/stress_test_tsan
 
 test_unit_test_SOURCES = $(unit_sources)
 test_unit_test_CPPFLAGS = $(test_cppflags)

@@ -1,9 +1,9 @@
 # The lock checker: the shipped lock headers under every interleaving (included by Makefile.am).
 if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
-TESTS += test/check/check_small.sh
+CHECK_TESTS += test/check/check_small.sh
 endif
-EXTRA_DIST += test/check/check_small.sh test/check/update_readme.sh test/check/README.md \
+EXTRA_DIST += test/check/check_small.sh test/check/times test/check/update_readme.sh test/check/README.md \
 	test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \

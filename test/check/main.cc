@@ -2,7 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
 #include <string>
 
 #include "cases.hh"
@@ -16,12 +21,46 @@ struct Options {
     bool all_small = false;
     bool all_deep = false;
     bool markdown = false;
+    bool small_only = false;
     std::vector<std::string> run;
     std::string replay;
     int preemptions = -1;
     std::uint64_t seed = 0;
     std::uint64_t runs = 0;
+    double at_most = 0; ///< seconds; 0: no limit
+    std::string times;  ///< file
+    unsigned part = 1, parts = 1;
 };
+
+/// How long cases have taken: lines "seconds lock:configuration".
+std::map<std::string, double> recorded(const std::string& file) {
+    std::ifstream in(file);
+    if (!in)
+        throw std::runtime_error("cannot read the recorded times '" + file + "'");
+    std::map<std::string, double> seconds;
+    double value = 0;
+    for (std::string name; in >> value && std::getline(in >> std::ws, name);)
+        seconds[name] = value;
+    return seconds;
+}
+
+/// The cheapest of the small cases, as many as take so long together. A case without a recorded
+/// time is new: it is among them.
+std::set<std::string> cheapest(double seconds, const std::string& file) {
+    const std::map<std::string, double> times = recorded(file);
+    std::vector<std::pair<double, std::string>> by_time;
+    for (const Case& c : all_cases()) {
+        const auto found = times.find(c.name());
+        if (c.size == Size::small)
+            by_time.emplace_back(found != times.end() ? found->second : 0, c.name());
+    }
+    std::sort(by_time.begin(), by_time.end());
+    std::set<std::string> chosen;
+    for (const auto& [time, name] : by_time)
+        if ((seconds -= time) >= 0)
+            chosen.insert(name);
+    return chosen;
+}
 
 Outcome look_at(const Case& c, const Program& program) {
     return c.search == Search::random ? run_randomly(program, c.limits)
@@ -105,9 +144,13 @@ bool run_case(const Case& c, const Options& options) {
     return good;
 }
 
-bool wanted(const Case& c, const Options& options) {
+bool wanted(const Case& c, const Options& options, const std::set<std::string>& within_limit) {
+    if (options.at_most != 0)
+        return within_limit.contains(c.name());
+    if (options.small_only && c.size != Size::small)
+        return false;
     for (const std::string& name : options.run)
-        if (c.name() == name || c.lock == name || name == "all")
+        if (c.name() == name || c.lock == name || c.lock.starts_with(name + "/") || name == "all")
             return true;
     return (options.all_small && c.size == Size::small) || options.all_deep;
 }
@@ -123,7 +166,9 @@ Case with(Case c, const Options& options) {
 }
 
 int run(const Options& options) {
-    unsigned done = 0, bad = 0;
+    unsigned done = 0, bad = 0, number = 0;
+    const auto within_limit = options.at_most != 0 ? cheapest(options.at_most, options.times)
+                                                   : std::set<std::string>();
     const bool table = !options.list && options.replay.empty();
     if (table && options.markdown)
         fmt::print(
@@ -134,7 +179,7 @@ int run(const Options& options) {
             fmt::print("{}{}\n", c.name(), c.size == Size::deep ? "  (deep)" : "");
             continue;
         }
-        if (!wanted(c, options))
+        if (!wanted(c, options, within_limit) || ++number % options.parts != options.part - 1)
             continue;
         ++done;
         if (table)
@@ -144,7 +189,7 @@ int run(const Options& options) {
     }
     if (table && !options.markdown)
         fmt::print("{} cases, {} not as expected\n", done, bad);
-    return bad == 0 && (done != 0 || options.list) ? 0 : 1;
+    return bad == 0 && (done != 0 || options.list || options.parts > 1) ? 0 : 1;
 }
 
 } // namespace
@@ -157,8 +202,17 @@ int main(int argc, char** argv) {
     app.add_flag("--list", options.list, "Print the names of all cases.");
     app.add_flag("--all-small", options.all_small, "Run every small case.");
     app.add_flag("--all-deep", options.all_deep, "Run every case.");
-    app.add_option("--run", options.run, "Run these: lock:configuration, lock, or all.");
+    app.add_option("--at-most", options.at_most,
+                   "Run the cheapest small cases, as many as took so many seconds together.")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--times", options.times, "With --at-most: the file of recorded times.");
+    app.add_option("--parts", options.parts, "Run every n-th of the wanted cases ...")
+        ->check(CLI::Range(1, 64));
+    app.add_option("--part", options.part, "... of which this is the first.")
+        ->check(CLI::Range(1, 64));
+    app.add_option("--run", options.run, "Run these: lock:configuration, lock with its mutants, or all.");
     app.add_option("--replay", options.replay, "With --run: tell the story of this choice string.");
+    app.add_flag("--small", options.small_only, "Of what --run names, the small cases.");
     app.add_flag("--markdown", options.markdown, "Print the table in Markdown.");
     app.add_option("--preemptions", options.preemptions, "Bound the number of preemptions.");
     app.add_option("--seed", options.seed, "Random cases: first seed.");

@@ -33,8 +33,9 @@ check_DATA += test/mpi/oracle
 CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
-TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover \
-	test/mpi/check_observe test/mpi/check_network
+CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_observe \
+	test/mpi/check_network
+FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover
 endif
 EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
 	test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \

@@ -1,4 +1,11 @@
-"""What the runners of test/mpi and test/programs share: components, jobs, result lines."""
+#!/usr/bin/env python3
+"""What the runners of test/mpi and test/programs share: components, jobs, result lines.
+
+As a command, for scripts that make several runs:
+    runner.py total < output      adds up the last lines of the runs in it. Before each the script prints a line that
+                                  begins with RUN, and a run that does not come to its last line has failed
+    runner.py mpirun ARGUMENTS    mpirun with what these tests always need: root, and more ranks than cores
+"""
 
 import os
 import re
@@ -81,11 +88,15 @@ def parameters(component, mca=()):
     return chosen
 
 
+def bare_mpirun(*arguments):
+    """The command with what these tests always need."""
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return [os.environ.get("MPIRUN") or "mpirun", *as_root, "--oversubscribe", "--bind-to", "none", *arguments]
+
+
 def mpirun(component, ranks, mca=(), options=()):
     """The command line up to the program."""
-    command = ["mpirun", "--oversubscribe", "--bind-to", "none", *options, "-n", str(ranks)]
-    if os.geteuid() == 0:
-        command.insert(1, "--allow-run-as-root")
+    command = bare_mpirun(*options, "-n", str(ranks))
     for key, value in parameters(component, mca).items():
         command += ["--mca", key, value]
     return command
@@ -148,3 +159,31 @@ class Report:
         """Prints the last line; returns the exit status. Nothing run is not a success."""
         print(f"{self.passed} passed, {self.failed} failed")
         return self.failed != 0 or self.passed == 0
+
+
+def total(lines):
+    """The sums of all runs whose output this is; each that did not come to its last line is one failure."""
+    begun = ended = passed = failed = 0
+    for line in lines:
+        begun += line.startswith("RUN ")
+        if last := re.match(r"(\d+) passed, (\d+) failed", line):
+            ended += 1
+            passed, failed = passed + int(last[1]), failed + int(last[2])
+    if begun > ended:
+        print(f"FAIL: {begun - ended} runs did not come to an end")
+    failed += max(0, begun - ended)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0 or passed == 0
+
+
+def main(what, *arguments):
+    if what == "total":
+        return total(sys.stdin)
+    if what == "mpirun":
+        command = bare_mpirun(*arguments)
+        os.execvp(command[0], command)
+    return f"runner.py: there are total and mpirun, not '{what}'"
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -2,7 +2,7 @@
 ## NWChem with an input.
 
 if CAN_TEST
-TESTS += test/programs/check_rmalock
+FULL_TESTS += test/programs/check_rmalock
 endif
 EXTRA_DIST += test/programs/check_rmalock test/programs/local.mk test/programs/mpi4py_rma.py \
 	test/programs/run test/programs/ga_arrays.c test/programs/water.nw

@@ -1,5 +1,5 @@
 ## The rules of the tree.
 if CAN_TEST
-TESTS += test/tidy/tidy.py
+CHECK_TESTS += test/tidy/tidy.py
 endif
 EXTRA_DIST += test/tidy/tidy.py test/tidy/local.mk

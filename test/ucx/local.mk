@@ -12,7 +12,8 @@ ucx_test_cppflags = $(ucx_glue_cppflags) -I$(srcdir)/test/ucx $(GTEST_CFLAGS)
 
 if CAN_TEST
 check_PROGRAMS += test/ucx_test test/ucx_test_asan
-TESTS += test/ucx_test test/ucx_test_asan
+CHECK_TESTS += test/ucx_test
+FULL_TESTS += test/ucx_test_asan
 
 test_ucx_test_SOURCES = $(ucx_test_sources)
 test_ucx_test_CPPFLAGS = $(ucx_test_cppflags)
