@@ -29,16 +29,16 @@ class Dormitory {
     const Marks mine_;
 };
 
-/// One per rank, in memory that all processes of the node map, zeroed: who waits for a word of that
-/// rank sleeps here, and who changes one rings. Takes the room of a word.
+/// One per rank, in memory that all processes of the node map, zeroed: waiters for a word of that
+/// rank sleep here, and a process that changes one rings. Takes the room of a word.
 class Bell {
   public:
     /// After the change, by an operation that is ordered before later loads (an atomic, or a store
     /// and a fence). A load, while nobody sleeps.
     ///
-    /// The race with who falls asleep: that one counts itself among the sleepers and looks at the
-    /// word afterwards, this one changes the word and counts the sleepers afterwards. All four are
-    /// sequentially consistent, so one of the two sees the other.
+    /// The race with a waiter that falls asleep: it counts itself among the sleepers and looks at
+    /// the word afterwards, this one changes the word and counts the sleepers afterwards. All four
+    /// are sequentially consistent, so one of the two sees the other.
     ///
     /// `dormitory`: where they sleep, of all processes or of none.
     [[gnu::always_inline]] void ring(Dormitory* dormitory) {

@@ -11,7 +11,7 @@
 //   agrees with the program order of each process. They never tear a word.
 //   A fetching verb is an acquire (what was released by the write it observed is visible to the
 //   caller) and, unless it is a get, a release (what the caller completed before it is visible to
-//   whoever observes its effect).
+//   every process that observes its effect).
 //
 // == Posted verbs: put, add ==
 //   They return at once. Their effect happens once, at some moment between the call and the end of
@@ -21,7 +21,7 @@
 //   The one exception: a posted verb on a word of one's *own* rank has happened before the caller's
 //   next read-modify-write, or flush, takes effect.
 //   A posted verb is a release: what the caller had completed before the call (fetching verbs,
-//   posted verbs already flushed, data already flushed) is visible to whoever observes its effect.
+//   posted verbs already flushed, data already flushed) is visible to all that observe its effect.
 //   The operand is copied at the call; no caller's variable has to outlive it.
 //
 // == Ledgers: count ==
@@ -44,8 +44,8 @@
 //   no words, and no verb above says anything about them. fetch_add_after_data(word, v) is a
 //   fetch_add that takes effect after all data to the word's rank are there; when it returns they
 //   are, for all the round trips of one fetch_add where the network allows. deliver(rank) returns
-//   when they are. A lock whose traits say `delivers` makes one of the two before anything that may let
-//   another process in; for all others the window delivers before the release begins.
+//   when they are. A lock whose traits say `delivers` makes one of the two before anything that may
+//   let another process in; for all others the window delivers before the release begins.
 //
 // == Waiting: await, await_until, backoff ==
 //   await(word, pred) returns the first value it observes for which pred(value) holds; it is an
@@ -126,7 +126,7 @@ struct Moment {
     bool has_come() const { return ever() && std::chrono::steady_clock::now() >= time; }
 };
 
-/// Who performs read-modify-writes; see the top of this file.
+/// What performs read-modify-writes; see the top of this file.
 enum class Domain { cpu, nic };
 
 /// A condition on the value of a word.
@@ -144,7 +144,7 @@ constexpr auto differs(Value unwanted) {
 template <class F>
 concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
                           std::span<const Rank> ranks, std::span<Value> out, Duration time) {
-    // Who and where.
+    // The caller and its place.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
     { f.same_node(r) } -> std::same_as<bool>;
@@ -188,7 +188,7 @@ auto at_hand(const F& f, Word w) {
 }
 
 /// See "Data" above. Fabrics on which data are always there already need not offer the two. `at`
-/// is for a fabric that tells who asked.
+/// is for a fabric that names the caller.
 template <Fabric F>
 Value fetch_add_after_data(
     F& f, Word w, Value v,

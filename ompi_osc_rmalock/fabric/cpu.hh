@@ -34,7 +34,7 @@ struct WordSpace {
     std::size_t stride = 0; ///< bytes between the parts of two ranks; a multiple of a cache line
     Rank size = 0;          ///< number of ranks
     Slot bell = 0;          ///< of each rank: a Bell, not a word
-    /// Where sleepers sleep; null: at the bells. It outlives who gets it.
+    /// Where sleepers sleep; null: at the bells. It outlives the fabric.
     Dormitory* dormitory = nullptr;
 };
 
@@ -112,7 +112,7 @@ class CpuFabric {
     Moment after(Duration time) const { return Moment::in(time); }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
 
-    /// Beside the verbs: whoever sleeps until a word of `rank` changes.
+    /// Beside the verbs: wakes all that sleep until a word of `rank` changes.
     void wake(Rank rank) { ring(rank); }
 
   private:

@@ -18,7 +18,7 @@
 
 namespace rmalock::fabric {
 
-/// Who of a window is where.
+/// Where the processes of a window are.
 struct Placement {
     Rank self = 0;
     Rank size = 1;
@@ -139,7 +139,7 @@ class HybridFabric {
     }
 
     // Beside the verbs.
-    /// Whoever sleeps until a word of `rank`, of this node, changes: for who has changed one by
+    /// Wakes all that sleep until a word of `rank`, of this node, changes: after one was changed by
     /// other means.
     void wake(Rank rank) { cpu().wake(part({rank, 0}).rank); }
     // See fabric/tally.hh.

@@ -40,7 +40,7 @@ struct WindowSlots {
     /// Active target: how many origins have called MPI_Win_complete towards this rank.
     static constexpr Slot completions = line(3);
     /// Where processes of the node sleep that wait for a word of this rank (fabric/bell.hh). With a
-    /// word that passive target leaves alone, so that who looks for sleepers finds it in its cache.
+    /// word that passive target leaves alone, so that a look for sleepers finds it in the cache.
     static constexpr Slot bell = completions + 1;
     /// Active target: bit t of this array says that rank t has posted to this rank. Variable
     /// length.

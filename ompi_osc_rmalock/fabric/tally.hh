@@ -76,7 +76,7 @@ class Waiting {
 
 // What a lock knows and its verbs do not say. Fabrics that count are told, others are not asked.
 
-/// The lock went from its holder to one who waited for it; `other` is on the other side's node.
+/// The lock went from its holder to a waiter; `other` is on the other side's node.
 template <Fabric F>
 void handed_over(F& fabric, Rank other) {
     if constexpr (requires { fabric.handed_over(other); })

@@ -34,7 +34,7 @@ struct Waiter {
     /// each.
     static constexpr unsigned kPatientPolls = 2000;
     /// Polls before a process that shares its core goes to sleep between polls. Few: to one that
-    /// computes every sched_yield gives milliseconds, while who sleeps runs at once when woken.
+    /// computes every sched_yield gives milliseconds, while a sleeper runs at once when woken.
     static constexpr unsigned kPollsBeforeParking = 4;
     /// Polls before a process that shares its core, and waits for a word of its node, goes to
     /// sleep.
@@ -50,7 +50,7 @@ struct Waiter {
     bool progress_yields = false;
     unsigned spins = 100; ///< polls before the first progress call
     /// More runnable ranks than cores: from then on every poll gives the core away. Not at once:
-    /// who holds what is waited for mostly runs, on another core, and is done sooner than the
+    /// the holder of what is waited for mostly runs, on another core, and is done sooner than the
     /// system has switched twice. (With 3 processes on 2 cores a table with 20 % exclusive locks
     /// was 12 times as fast.)
     bool yield = false;
@@ -59,9 +59,9 @@ struct Waiter {
     std::atomic<int>* waiting = nullptr;
     /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used
     /// where `yield` is set, instead of giving the core away only to ask for it again, and at once:
-    /// who is to answer may need the core.
+    /// the process that is to answer may need the core.
     void (*park)() = nullptr;
-    /// Polls before who waits for a word of its node sleeps until that changes, or for
+    /// Polls before a waiter for a word of its node sleeps until that changes, or for
     /// `most_sleep`. In the meantime nothing runs the process's communication, unless it sleeps in
     /// a dormitory that knows of it.
     unsigned polls_before_sleep = kNever;

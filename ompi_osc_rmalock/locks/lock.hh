@@ -18,7 +18,7 @@ using fabric::Word;
 inline constexpr Value kLargestTurn = 1'000'000;
 
 /// What an acquire hands to its release, e.g. the pooled queue node it used. Opaque to the caller,
-/// who keeps it as long as it holds the lock.
+/// which keeps it as long as it holds the lock.
 struct Hold {
     Value opaque = 0;
     bool in_room = false; ///< for the gate (all_gate.hh): this exclusive is counted in its room

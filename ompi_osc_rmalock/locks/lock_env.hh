@@ -33,11 +33,11 @@ struct LockNeeds {
 
 /// A lock's row.
 struct LockTraits {
-    const char* name;         ///< as in the parameter `lock`
-    bool shared = true;       ///< shared holders of one target are inside together; else a shared
-                              ///< acquire is an exclusive one
-    bool delivers = false;    ///< its releases see to it that the holder's data are at the target
-                              ///< before others get in (fabric/concept.hh)
+    const char* name;          ///< as in the parameter `lock`
+    bool shared = true;        ///< shared holders of one target are inside together; else a shared
+                               ///< acquire is an exclusive one
+    bool delivers = false;     ///< its releases see to it that the holder's data are at the target
+                               ///< before others get in (fabric/concept.hh)
     bool own_lock_all = false; ///< brings its own lock_all, and stands behind no gate
     LockNeeds needs{};
 };
@@ -86,10 +86,10 @@ struct MemberLimits {
 
 /// The thresholds of a lock. Each lock's header says which it uses, and what for.
 struct LockLimits {
-    Value t_w = 64;    ///< T_W: exclusives that may follow each other before waiting readers
-    Value t_l = 0;     ///< T_L: of them within a node, or past the first of the queue
-    Value t_r = 0;     ///< T_R: readers let in before a writer closes the counters again
-    Duration hold{};   ///< how long a writer waits for those at most
+    Value t_w = 64;  ///< T_W: exclusives that may follow each other before waiting readers
+    Value t_l = 0;   ///< T_L: of them within a node, or past the first of the queue
+    Value t_r = 0;   ///< T_R: readers let in before a writer closes the counters again
+    Duration hold{}; ///< how long a writer waits for those at most
     /// How long a waiting writer holds readers back at first (parts/patience.hh); 0: for ever.
     Duration patience{};
     MemberLimits members{};

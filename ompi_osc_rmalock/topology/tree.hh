@@ -1,4 +1,5 @@
-// The machine as the locks see it: levels of elements, and who keeps an element's records.
+// The machine as the locks see it: levels of elements, and the ranks that keep an element's
+// records.
 //
 // Level 1 is the whole machine, level N the smallest elements (nodes, or sockets); every element of
 // level i lies in one of level i - 1. e(p, i) is the element of process p at level i. Built from

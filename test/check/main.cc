@@ -167,8 +167,8 @@ Case with(Case c, const Options& options) {
 
 int run(const Options& options) {
     unsigned done = 0, bad = 0, number = 0;
-    const auto within_limit = options.at_most != 0 ? cheapest(options.at_most, options.times)
-                                                   : std::set<std::string>();
+    const auto within_limit =
+        options.at_most != 0 ? cheapest(options.at_most, options.times) : std::set<std::string>();
     const bool table = !options.list && options.replay.empty();
     if (table && options.markdown)
         fmt::print(
@@ -210,7 +210,8 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 64));
     app.add_option("--part", options.part, "... of which this is the first.")
         ->check(CLI::Range(1, 64));
-    app.add_option("--run", options.run, "Run these: lock:configuration, lock with its mutants, or all.");
+    app.add_option("--run", options.run,
+                   "Run these: lock:configuration, lock with its mutants, or all.");
     app.add_option("--replay", options.replay, "With --run: tell the story of this choice string.");
     app.add_flag("--small", options.small_only, "Of what --run names, the small cases.");
     app.add_flag("--markdown", options.markdown, "Print the table in Markdown.");

@@ -15,10 +15,10 @@
 //   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here, and inverted: 0 waits.
 //   D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
 //   D3  Nodes come from a pool, so that one process can be in the queues of many targets.
-//   D4  The hand-over is posted and not flushed: who waits for it sees it, nobody else cares.
+//   D4  The hand-over is posted and not flushed: only its waiter looks for it.
 //   D5  There is no shared mode: shared acquires queue like exclusive ones.
 //
-// Overtaking: none. Who has swapped TAIL is overtaken only by those before it.
+// Overtaking: none. A process that has swapped TAIL comes after those before it, and no others.
 //
 // Cost off node: acquire 1 atomic = 1 round trip, contended a posted put more; release 1 atomic = 1
 // round trip if there is no successor, else 1 posted put. Waiters read their own memory.

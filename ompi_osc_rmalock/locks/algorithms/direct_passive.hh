@@ -99,7 +99,7 @@ class DirectPassive {
     [[gnu::noinline]] void wait_for_turn(Word word, Value from) {
         for (unsigned attempt = 0;; ++attempt) {
             fabric_.await(word, fabric::equals(0));
-            // Everybody who waited sees the same 0; only one of them can have it.
+            // All waiters see the same 0; only one of them can have it.
             if (attempt != 0)
                 fabric_.backoff(attempt);
             const Value before = fabric_.compare_swap(word, 0, mine());

@@ -4,7 +4,7 @@
 // Our own. At home, readers and writers are accounted for as in pfx.hh: registered in one word,
 // phase-fair, everybody waits on a word of its own. Writers of a node form a cohort, as in RMA-MCS
 // (queue_tree.hh with two levels); the first of it registers for all. Among themselves they pass a
-// baton, which who runs may take before those who queue for it (baton.hh). Readers' nodes are
+// baton, which running writers may take before those in its queue (baton.hh). Readers' nodes are
 // members of a target's lock while it pays (members.hh).
 //
 // Words at the target's home (all atomic use), one line:
@@ -17,14 +17,14 @@
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //
 // At seat(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort stands
-// in the home's queue; COME (atomic), the writers of the node that are in or wait, and those who
+// in the home's queue; COME (atomic), the writers of the node that are in or wait, and those that
 // have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort; MET
 // (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
 // Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
 // many registrations in S are the holder's, to be taken back with the phase: its own, if it has
-// one, and those of who held the lock before it. The baton says PASS(in a row, and what the holder
+// one, and those of the holders before it. The baton says PASS(in a row, and what the holder
 // knows), or HEAD: the lock is to be fetched from home.
 //
 //    s_acq  unless the target is on its node: v = arrive(A)
@@ -75,8 +75,8 @@
 //   P4  Members are closed by a swap that takes their count, so that nobody keeps the last one; the
 //       last to depart takes the drainer's name out, so that the owner need not come back.
 //   P5  A cohort that expects others joins the queue first and registers only if it is the first
-//       there: one round trip less, and it is in line as soon as who shares the home's node.
-//       Whoever comes last to the queue may so be unregistered; a registration is left to it.
+//       there: one round trip less, and it is in line as soon as a cohort on the home's node.
+//       The last one in the queue may so be unregistered; a registration is left to it.
 //   P6  No node joins for a target of its own: its readers reach the home record as cheaply.
 //
 //   P7  A reader that has joined a drain does not make its node a member: the drainer may have read
@@ -138,10 +138,9 @@ class Pfl {
 
     explicit Pfl(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
-          members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
-          home_(env.home), records_(env.records + Members<F>::kMapSlots), pool_(env.pool),
-          nodes_(env.machine.nodes), my_node_(nodes_.element(env.fabric.self())),
-          limits_(env.limits) {}
+          members_(env.fabric, env.records, env.machine.nodes, env.limits.members), home_(env.home),
+          records_(env.records + Members<F>::kMapSlots), pool_(env.pool), nodes_(env.machine.nodes),
+          my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
@@ -179,7 +178,7 @@ class Pfl {
                                      std::min(limits_.t_l, Baton::kMostPassed));
         if (got.message == kHead)
             return hold(fetch_from_home(target), got.passed);
-        // Who gives it does not know to whom.
+        // The giver does not know the taker.
         if (got.passed == 0)
             fabric::handed_over(fabric_, fabric_.self());
         return hold(unpacked(got.message), got.passed);
@@ -379,7 +378,8 @@ class Pfl {
         } else
             change_phase(target, mine, succ);
         // The next of the cohort uses the node; it has to be clean by then. All of its words are
-        // cleaned here: who took the first turn of the cohort may have flushed nothing since.
+        // cleaned here: the writer that took the cohort's first turn may have flushed nothing
+        // since.
         if (mine.queued)
             fabric_.flush(node.rank);
     }
@@ -412,7 +412,7 @@ class Pfl {
         return closed.remain != 0;
     }
 
-    /// The hold: who waits for T_R readers makes them one batch.
+    /// The hold: a writer that waits for T_R readers makes them one batch.
     void let_readers_in(Rank target) {
         if (limits_.t_r == 0 || limits_.hold.count() == 0)
             return;
@@ -422,7 +422,7 @@ class Pfl {
             fabric_.after(limits_.hold));
     }
 
-    /// Lets the readers in that wait, and whoever is next take the target from them.
+    /// Lets the readers in that wait, and has the next writer take the target from them.
     void change_phase(Rank target, const Turn& mine, Value succ) {
         if (mine.members) {
             fabric::deliver(fabric_, target);

@@ -35,8 +35,9 @@
 //           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
-// With T_L > 0, where all are on one node, who runs may take a released lock past the first of the
-// queue, T_L times (baton.hh). TAIL is the baton's queue then, and who is inside has left it.
+// With T_L > 0, where all are on one node, running exclusives may take a released lock past the
+// first of the queue, T_L times (baton.hh). TAIL is the baton's queue then, and the owner has left
+// it.
 //
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(RO, s.RC); in
 //           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(RO, r);  in
@@ -46,17 +47,17 @@
 //           if s.XC > chain: give(BATON, PHASE(s.RC))
 //
 // The baton is given only if more are registered than have been inside since the change of phase:
-// one of those takes it, because who has registered comes for it and does nothing else before.
+// one of those takes it, because a registered exclusive comes for it and does nothing else before.
 //
 // Why it excludes: a reader is admitted if no exclusive was registered when it registered, or when
 // the phase it registered in is over. The exclusive that takes over from a phase change knows how
 // many readers were registered at that moment (r), all admitted by it, and drains exactly so many:
 // readers that leave while XC != 0 count RO down, each once. The exclusives of a chain leave their
-// registrations in S; the last one, who knows how many they are, takes all of them back, so XC != 0
+// registrations in S; the last one knows how many they are and takes all of them back, so XC != 0
 // until then.
 //
 // Why joining is sound: the drainer goes in only after it has taken its name out of RO and found
-// the count 0 in the same step. Who found the name there when it added itself is therefore counted
+// the count 0 in the same step. A reader that found the name when it added itself is thus counted
 // in what the drainer looks at. It has to be the drain of its own phase: if the phase has changed
 // since, the reader was admitted by that, is counted in r, and takes the 1 back.
 //
@@ -66,7 +67,7 @@
 // hence the drainer's rounds (patience.hh).
 //
 // The order of S is not the order of TAIL. An exclusive that registered first owns the lock without
-// being in the queue; the first of the queue meets it in HW, whoever comes first.
+// being in the queue; the first of the queue meets it in HW, in either order.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
 // admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
@@ -209,7 +210,7 @@ class Pfx {
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    /// For who has been in the queue, or had the baton.
+    /// Of an exclusive that has been in the queue, or had the baton.
     [[gnu::noinline]] void release_from_queue(Rank target, Turn mine) {
         const bool in_a_row = mine.chain < limits_.t_w;
         if (limits_.t_l != 0) {
@@ -245,7 +246,7 @@ class Pfx {
         return {name_of(node), 1};
     }
 
-    /// The first of the queue and the owner that is not in it find each other, whoever comes first.
+    /// The first of the queue and the owner that is not in it find each other, in either order.
     Value meet_owner(Rank target, Word node) {
         Value message = fabric_.swap(word(target, kHw), name_of(node));
         if (!is_phase(message))
@@ -257,7 +258,7 @@ class Pfx {
     // ---- exclusives that may be passed ----------------------------------------------------------
     Turn take_baton(Rank target) {
         const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
-        // Who gives it does not know to whom, but all are on one node.
+        // The giver does not know the taker, but all are on one node.
         if (got.passed == 0 && is_handover(got.message))
             fabric::handed_over(fabric_, fabric_.self());
         if (!is_phase(got.message))
@@ -300,7 +301,7 @@ class Pfx {
             let_in(target, mine, succ, s);
     }
 
-    /// Lets the readers in that waited in the phase of `s`, and whoever is next drain them.
+    /// Lets the readers in that waited in the phase of `s`, and has the next exclusive drain them.
     [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
         if (readers(s) != 0) {
             fabric::mode_changed(fabric_);

@@ -7,7 +7,7 @@
 //   D1  T_L,1 and T_W are not used: without readers there is nobody to let in at the root.
 //   D2  There is no shared mode: shared acquires queue like exclusive ones.
 //
-// Overtaking: at the root elements take turns in order; who is first of its element's queue waits
+// Overtaking: at the root elements take turns in order; the first of an element's queue waits
 // for one turn of each other element. A turn of level i is at most the product of T_L,i to T_L,N
 // critical sections. Within an element, first come, first served.
 //

@@ -1,9 +1,9 @@
-// The turn among exclusives on one node, which whoever runs may take before those who queue for it,
-// but not for ever.
+// The turn among exclusives on one node, which a running process may take before those in the
+// queue, but not for ever.
 //
 // Our own. A queue hands its lock to the next in line. Where ranks outnumber cores that one mostly
 // is not running, and the lock lies idle until it is given a core. Here a released lock lies free
-// in a word; the first of the queue watches it, and who comes may take it past the first one, at
+// in a word; the first of the queue watches it, and newcomers may take it past the first one, at
 // most T_L times in a row. As the spin locks of Linux: W. Long, P. Zijlstra, "qspinlock", 2015,
 // whose queue ends at its first one, too; there nothing bounds how often it is passed.
 //
@@ -12,8 +12,7 @@
 //
 //    BATON  [ free:1 | passed:21 | message:42 ]   how often the first of the queue has been passed,
 //    and
-//                                                 what the one who gave it says to the one who
-//                                                 takes it
+//                                                 what its giver says to its taker
 //
 //    take   b = BATON;  if b.free and b.passed < T_L and CAS(BATON, b -> 0) == b:     // past the
 //    first
@@ -24,17 +23,18 @@
 //           return b.message
 //    give   ADD(BATON, [1 | passed | message])
 //
-// There is one baton: who gives it has it, and gives it only to somebody who is known to come
+// There is one baton: its giver has it, and gives it only where a taker is known to come
 // (pfx.hh: is registered). So BATON is 0 before it is given, and `add` writes all of it. It need
 // not be seen at once by anybody; in particular a process may come back before its own add has
 // landed, and then queues.
 //
-// Overtaking: between two takes by a first one at most T_L others take it who did not queue. Who is
-// in the queue therefore waits for those before it, and T_L others for each of them and for itself.
+// Overtaking: between two takes by a first one at most T_L others take it that did not queue. A
+// process in the queue therefore waits for those before it, and T_L others for each of them and for
+// itself.
 //
 // Cost: take past the queue 1 get, 1 atomic; in the queue 2 atomics more and a put; give 1 posted.
-// The first of the queue polls BATON, so all who use it have to be on its node. Memory: 2 words per
-// target; a node (a line) while a process waits, and none while it holds.
+// The first of the queue polls BATON, so all that use it have to be on its node. Memory: 2 words
+// per target; a node (a line) while a process waits, and none while it holds.
 #pragma once
 
 #include "locks/parts/mcs_queue.hh"

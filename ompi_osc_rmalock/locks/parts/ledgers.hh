@@ -1,12 +1,12 @@
-// Which targets the processes of a window hold exclusively, for one who has to wait for all of
-// them, at the price of a look at each node.
+// Which targets the processes of a window hold exclusively, for a process that has to wait for all
+// of them, at the price of a look at each node.
 //
 // A ledger for each process, at the first rank of its node, that only this process counts in:
 //
 //    [ how many:24 | sum of (target + 1):40 ]   of the locks it holds, or is about to acquire
 //
-// One alone is named by the sum. Of several it is not said which: whoever looks then takes every
-// target for held, which is never wrong, and rare; so does who finds more than kMostNamed.
+// One alone is named by the sum. Of several it is not said which: a look then takes every
+// target for held, which is never wrong, and rare; so does one that finds more than kMostNamed.
 //
 // Cost: a CPU's atomic to enter, one to leave, both on a line that nobody else writes; to look, a
 // read for each node, and a round trip for each kAtOnce processes. Memory: a line at each rank for
@@ -23,7 +23,7 @@
 
 namespace rmalock::locks {
 
-/// Where the ledgers of a window are. The spans outlive who gets it.
+/// Where the ledgers of a window are. The spans outlive the Ledgers.
 struct LedgerPlaces {
     Slot first = 0;                   ///< of each node's first rank
     Word mine{0, 0};                  ///< the calling process's

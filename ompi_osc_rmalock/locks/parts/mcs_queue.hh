@@ -12,7 +12,7 @@
 //    leave   if CAS(TAIL, me -> 0) == me: alone;  else await NEXT
 //
 // A node is all zero while it is in no queue. So a join needs no writes before its swap, and nobody
-// waits for the flush that would have to order them: who reads a NEXT or STATUS that is not 0
+// waits for the flush that would have to order them: the reader of a NEXT or STATUS that is not 0
 // clears it before the node can be used again. No late put can hit the node afterwards: its
 // predecessor wrote STATUS once and its successor NEXT once, and both were seen before.
 #pragma once
@@ -28,7 +28,8 @@ class McsQueue {
 
     explicit McsQueue(F& fabric) : fabric_(fabric) {}
 
-    /// Puts `node` behind the others. Returns whether there are any, who will write its STATUS.
+    /// Puts `node` behind the others. Returns whether there are any, of which one will write its
+    /// STATUS.
     bool join(Word tail, Word node) {
         const Value pred = fabric_.swap(tail, name_of(node));
         if (pred != 0)

@@ -3,7 +3,7 @@
 // Our own: the counters are those of RMA-RW (P. Schmid, M. Besta, T. Hoefler: "High-Performance
 // Distributed RMA Locks", HPDC 2016, the distributed counter), which there all count always, so
 // that a writer has to visit all of them. Here a target starts without any. See pfl.hh for the lock
-// around them, which says who owns a target, exclusively or as one of its readers.
+// around them, which says what process owns a target, exclusively or as one of its readers.
 //
 // Words (all atomic use), for a target t:
 //

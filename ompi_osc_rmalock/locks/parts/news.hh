@@ -1,4 +1,4 @@
-// That a word has changed, said on every node to whoever waits there for it to change.
+// That a word has changed, said on every node to the processes that wait there for it to change.
 //
 // Our own.
 //
@@ -8,10 +8,10 @@
 //                  await NEWS != e, and again
 //    tell          ADD_EACH(NEWS, 1)
 //
-// Whoever changes w so that somebody's p may hold now tells afterwards. Nobody is forgotten: a wait
-// that read w before the change has read NEWS before that, and so before it was told. Who waits
-// need not be known, leaves nothing behind when it gives up, and owes nobody anything when it is
-// told: no chain of processes has to wake each other.
+// A process that changes w so that a waiter's p may hold now tells afterwards. No waiter is
+// forgotten: a wait that read w before the change has read NEWS before that, and so before it was
+// told. A waiter need not be known, leaves nothing behind when it gives up, and owes nobody
+// anything when it is told: no chain of processes has to wake each other.
 //
 // Cost: to wait, two reads, one of them off the node, and one more off it each time something is
 // said; to tell, an atomic for each node, all for one round trip. Memory: a word for each node.
@@ -28,7 +28,7 @@ template <class F>
 class News {
   public:
     /// NEWS is slot `word.slot` of each of `nodes`, zeroed before anybody waits; `word` is the
-    /// calling process's. The span outlives who gets it.
+    /// calling process's. The span outlives the News.
     News(F& fabric, std::span<const Rank> nodes, Word word)
         : fabric_(fabric), nodes_(nodes), news_(word) {}
 

@@ -73,7 +73,7 @@ class Pool {
         std::atomic_ref(used_[i / kBits]).fetch_and(~(Value{1} << i % kBits));
     }
 
-    /// Nodes by number, for who has few bits to name one of its own.
+    /// Nodes by number, where there are few bits to name one of the own process.
     Value index(Word node) const { return (node.slot - first_) / kNodeSlots; }
     Word node(Value index) const { return {self_, first_ + static_cast<Slot>(index) * kNodeSlots}; }
 

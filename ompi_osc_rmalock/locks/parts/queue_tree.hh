@@ -28,12 +28,12 @@
 //                 PUT(succ.STATUS, i > 1 ? ACQUIRE_PARENT : next)               L5: 23    L8: 23
 //
 // Deviations from the paper
-//   T1  Listings 4, 5, 7 and 8 queue the caller's own node at every level. Who releases level i < N
-//       is in general another process of the element, which then passes on, or waits for, the wrong
-//       node: for N >= 2 that deadlocks. Here the node of level i < N belongs to the element, as in
-//       HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
-//   T2  An element's node is cleaned by who takes it out of the queue, and flushed before the next
-//       process of the element can use it; the paper prepares nodes on entry.
+//   T1  Listings 4, 5, 7 and 8 queue the caller's own node at every level. Level i < N is
+//       in general released by another process of the element, which then passes on, or waits for,
+//       the wrong node: for N >= 2 that deadlocks. Here the node of level i < N belongs to the
+//       element, as in HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
+//   T2  An element's node is cleaned by the process that takes it out of the queue, and flushed
+//       before the next process of the element can use it; the paper prepares nodes on entry.
 //   T3  T_L,i counts the acquisitions of a turn, not the passings between them, so that the turns
 //       of all levels multiply to T_W. Compared with `<`, not `==`.
 //   T4  PASS carries the number of critical sections since MODE_CHANGE beside the queue's own
@@ -63,8 +63,7 @@ inline constexpr Value kNoEnd = (Value{1} << 24) - 1;
 inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machine) {
     LockLimits limits{.t_w = asked.chain(machine.ranks())};
     for (unsigned i = 2; i <= machine.tree.levels(); ++i)
-        limits.t_l_of[i] =
-            std::max<Value>(1, asked.of_level(i, 2 * machine.tree.contenders(i)));
+        limits.t_l_of[i] = std::max<Value>(1, asked.of_level(i, 2 * machine.tree.contenders(i)));
     return limits;
 }
 
@@ -120,8 +119,9 @@ class QueueTree {
         }
     }
 
-    /// `leave_root(bool alone)` is called by who gives up level 1, `alone` if no successor has
-    /// shown itself. It returns whether a successor has to take the lock from the readers.
+    /// `leave_root(bool alone)` is called by the process that gives up level 1, `alone` if no
+    /// successor has shown itself. It returns whether a successor has to take the lock from the
+    /// readers.
     template <class LeaveRoot>
     void release(Rank target, Turn mine, LeaveRoot&& leave_root) {
         release_level(tree_.levels(), target, mine, leave_root);
@@ -181,8 +181,8 @@ class QueueTree {
             if (succ != 0)
                 tell(succ, message);
         }
-        // An element's node is used next by whom the level below admits; it has to be clean by
-        // then.
+        // An element's node is used next by the process that the level below admits; it has to be
+        // clean by then.
         if (i < tree_.levels())
             fabric_.flush(here.rank);
     }

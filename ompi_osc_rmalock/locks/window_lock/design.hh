@@ -72,7 +72,7 @@ Design design(const Asked& asked, const std::vector<Site>& sites);
 /// The tree, for a message: ", tree of 2 nodes of 4 ranks, 2 counters", or ", 2 nodes", or nothing
 /// if the lock knows of neither.
 std::string summary(const Design& design);
-/// In full: who is in which element, and what memory the lock takes at each rank.
+/// In full: which ranks each element has, and what memory the lock takes at each rank.
 std::vector<std::string> describe(const Design& design);
 
 } // namespace rmalock::locks

@@ -1,10 +1,10 @@
-// The fields of the word at rank 0 that says for whom a window's gate is; all_gate.hh says what
-// they are for.
+// The fields of the word at rank 0 that says which side a window's gate is for; all_gate.hh says
+// what they are for.
 //
 //    [ row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:3 | n_W:16 | n_X:18 | n_A:17 ]
 //
 // Room for 131,071 processes in lock_all, 262,143 exclusive holds that went through the gate, and
-// 65,535 that wait for it. A turn that comes round unseen after eight only keeps who waited for it
+// 65,535 that wait for it. A turn that comes round unseen after eight only keeps its waiters
 // waiting for the next one.
 #pragma once
 

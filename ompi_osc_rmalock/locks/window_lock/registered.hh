@@ -27,7 +27,7 @@ class Registered final : public WindowLock {
                 nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design)),
                 design.thresholds.patience) {}
 
-    // The two steps of an acquire (lock.hh), for who knows the class.
+    // The two steps of an acquire (lock.hh), for a caller that knows the class.
     bool begin(Rank target, bool exclusive, Value& seen) {
         return exclusive ? gate_.begin_exclusive(target, seen) : lock_.begin_shared(target, seen);
     }

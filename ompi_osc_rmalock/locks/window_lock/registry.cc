@@ -83,11 +83,10 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
         return {word, "more ranks than a process has queue nodes"};
     if (!automatic) {
         const LockTraits& lock = find(wanted).traits;
-        return {lock.name, lock.shared
-                               ? "asked for by parameter or info key"
-                               : "asked for by parameter or info key; shared locks of one "
-                                 "target exclude each other: processes that are to hold "
-                                 "one together wait for ever"};
+        return {lock.name, lock.shared ? "asked for by parameter or info key"
+                                       : "asked for by parameter or info key; shared locks of one "
+                                         "target exclude each other: processes that are to hold "
+                                         "one together wait for ever"};
     }
     if (traits.ranks == 1)
         return {word, "one process: nobody contends"};

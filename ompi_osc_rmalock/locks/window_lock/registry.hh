@@ -27,7 +27,8 @@ class WindowLock {
     virtual bool is_taken(Rank target, bool exclusive) = 0;
     virtual void acquire_all() = 0;
     virtual void release_all() = 0;
-    /// How often this process has changed for whom the gate is (locks/window_lock/all_gate.hh).
+    /// How often this process has changed the side that the gate is for
+    /// (locks/window_lock/all_gate.hh).
     virtual std::uint64_t gate_changes() const = 0;
     /// How many exclusives of a node may follow one another before those of other nodes that wait.
     virtual Value most_in_a_row() const = 0;
