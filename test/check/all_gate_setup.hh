@@ -53,8 +53,8 @@ struct GatedSetup {
     }
 };
 
-/// Instead of locks::News, for large configurations: each wait for G is one step, which takes
-/// nobody who tells. What is left of the gate is all there is.
+/// Instead of locks::News, for large configurations: each wait for G is one step, which
+/// needs no tell. What is left of the gate is all there is.
 template <class F>
 class Polls {
   public:

@@ -16,7 +16,7 @@ namespace {
 constexpr Value kNever = 1024;
 constexpr locks::GateLimits kOnce{
     .alls = 1, .exclusives = 1, .each_all = kNever, .each_exclusive = kNever};
-/// Whoever comes does.
+/// The first that comes does.
 constexpr locks::GateLimits kAtOnce{.alls = 1, .exclusives = 1};
 
 /// With rounds, after which processes that only wait hold nobody back.
@@ -354,7 +354,7 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.back().size = Size::deep;
     unkept("1W+2A once, no ledgers", {writer(1), all_locker(1), all_locker(1)});
 
-    // The gate changes hands with whoever comes.
+    // The gate changes sides with each process that comes.
     const auto changing = [&](const char* configuration, std::vector<Script> scripts,
                               locks::GateLimits limits = kAtOnce) {
         cases.push_back(gate("all_gate", configuration, scripts, Failure::none, limits));
@@ -368,7 +368,7 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
     changing("hold-and-wait K=1, rounds", wait_at_gate(1), in_rounds(kAtOnce));
     cases.back().limits.preemptions = 5;
-    // Who tells both nodes at once may be heard by the last one first.
+    // A word told to both nodes at once may reach the last one first.
     const auto last_first = [&](const char* configuration, std::vector<Script> scripts) {
         changing(configuration, std::move(scripts));
         cases.back().program.last_first = true;

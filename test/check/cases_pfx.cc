@@ -70,7 +70,7 @@ void add_passing(std::vector<Case>& cases) {
         cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, 1, true));
     };
     // From the moment at which an exclusive is in the queue: those before it, and T_L for each of
-    // them that leaves somebody behind who can pass, and for itself.
+    // them that leaves a process behind which can pass, and for itself.
     const auto passed_at_most = [&](std::uint32_t times) {
         cases.back().program.bound[index_of(Mode::exclusive)] = times;
         cases.back().program.announcing_slot = kTail;

@@ -77,7 +77,7 @@ class DepthFirst {
         std::vector<Choice> choices;
         std::size_t next = 0;
         Fingerprint fingerprint = 0;
-        Rank last = -1; ///< who went on last, for counting preemptions
+        Rank last = -1; ///< the process that made the last step, for counting preemptions
         int preemptions = 0;
     };
 

@@ -42,7 +42,7 @@ class Fiber {
     /// Runs the fiber until it suspends or returns. Called from outside any fiber.
     void resume() { context_ = boost::context::detail::jump_fcontext(context_, this).fctx; }
 
-    /// Goes back to who called resume(). Called on this fiber.
+    /// Goes back to the caller of resume(). Called on this fiber.
     void suspend() { outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx; }
 
     bool finished() const { return finished_; }

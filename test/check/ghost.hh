@@ -1,4 +1,5 @@
-// The properties: who is inside what, who waits, who was overtaken. Ghosts are seen by no lock.
+// The properties: which processes are inside, wait, or were overtaken, and where. Ghosts are seen
+// by no lock.
 #pragma once
 
 #include <array>
@@ -47,7 +48,7 @@ struct Violation {
     std::string text;
 };
 
-/// Who is inside one resource (a target's lock, or a window's gate).
+/// The processes inside one resource (a target's lock, or a window's gate).
 class Occupancy {
   public:
     void enter(Mode mode) { ++inside_[index_of(mode)]; }

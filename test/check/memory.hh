@@ -137,9 +137,9 @@ class Memory {
     }
     Fingerprint term(Word w, Value v) const { return mix(index(w) + 1, v); }
     Fingerprint term(const Posted& p) const {
-        const auto who =
+        const auto origin =
             static_cast<std::uint64_t>(p.issuer) << 8 | static_cast<std::uint64_t>(p.verb);
-        return mix(mix(~index(p.word), who), p.value);
+        return mix(mix(~index(p.word), origin), p.value);
     }
 
     Slot slots_;
@@ -174,7 +174,7 @@ class WordUses {
   private:
     static constexpr std::uint16_t kPut = 1, kReadModifyWrite = 2, kOffNode = 4, kCounter = 8;
 
-    /// `counter`, not 0, is the one who counts.
+    /// `counter`, not 0, is the process that counts.
     static bool note_count(std::uint16_t& use, std::uint16_t counter) {
         if ((use & (kPut | kReadModifyWrite)) != 0 ||
             (use / kCounter != 0 && use / kCounter != counter))

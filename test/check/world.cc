@@ -139,7 +139,7 @@ void World::step(Rank rank, bool give_up) {
         program_.announces(p.request.word, p.request.operand, p.result) && p.wait.resource >= 0)
         p.wait.announced = true;
     p.history = mix(mix(p.history, give_up ? 2 : 1), p.request.blind ? 0 : p.result);
-    // Who has waited for an event forgets what it saw since it looked, and looks again.
+    // A process that has waited for an event forgets what it saw since it looked, and looks again.
     if (event && p.request.verb == Verb::await)
         p.history = p.before_look;
     if (p.base == 0 && p.request.verb != Verb::count) // that gives nothing
@@ -326,8 +326,9 @@ void World::enter(Rank rank) {
         if (other.data.resource >= mine.resource &&
             other.data.resource < mine.resource + mine.resources &&
             (mine.mode == Mode::exclusive || other.data.mode == Mode::exclusive))
-            fail(Failure::data, fmt::format("{} enters {}, and data of who was in are not there",
-                                            rank, other.data.resource));
+            fail(Failure::data,
+                 fmt::format("{} enters {}, and data of the one before are not there", rank,
+                             other.data.resource));
     if (!lawful)
         fail(Failure::exclusion, fmt::format("{} enters {} beside somebody it excludes", rank,
                                              check::name_of(mine.mode)));

@@ -28,7 +28,7 @@ struct Program {
     Rank resources = 1;      ///< what the ghosts know about: one per target, one for a gate
     Domain domain = Domain::cpu;
     bool watch_overtaking = true; ///< counts overtaking; costs states
-    bool watch_data = true;       ///< who enters must find the data of who left
+    bool watch_data = true;       ///< a process that enters must find the data of those that left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool patient = false;         ///< waits that may end do not: for bounds on overtaking
     bool last_first = false;      ///< add_each takes the ranks from last to first

@@ -56,7 +56,8 @@ class Delayed {
 
     template <fabric::Predicate P>
     fabric::Value await(fabric::Word w, P pred) {
-        // Whoever could make the condition true may be waiting for what this process has posted.
+        // The process that could make the condition true may be waiting for what this process has
+        // posted.
         for (;;) {
             if (const fabric::Value seen = inner_.get(w); pred(seen))
                 return seen;

@@ -55,7 +55,7 @@ namespace detail {
 
 inline void write(Protected& data) {
     ++data.one;
-    std::this_thread::yield(); // invite whoever the lock fails to keep out
+    std::this_thread::yield(); // invite all that the lock fails to keep out
     ++data.other;
 }
 

@@ -293,7 +293,7 @@ TEST_F(CostOfTheGate, ExclusivesTakeItBackAndThenPayARead) {
 
 TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
     lock_all();
-    EXPECT_EQ(far_gate.changes(), 1U); // from those who were there before
+    EXPECT_EQ(far_gate.changes(), 1U); // from those that were there before
     lock_all();
     lock_all();
     EXPECT_EQ(far_gate.changes(), 2U); // to lock_alls

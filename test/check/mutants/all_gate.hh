@@ -100,7 +100,7 @@ struct OneClosed : Sound {
     std::uint64_t closing_ = false;
 };
 
-/// Who enters by a counter does not look whether it is still open.
+/// A lock_all that enters by a counter does not look whether it is still open.
 struct EntersClosed : Sound {
     bool compares(Word w) { return w.slot != kL; }
 };
@@ -129,7 +129,7 @@ struct OneUnmarked : Sound {
     bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v != 1; }
 };
 
-/// What a process has last done to G: whether it should tell of that is for who derives from this.
+/// What a process has last done to G: whether it should tell of that is for the derived mutant.
 struct TellsAfter : Sound {
     Value fetched(Word w, Value operand, Value v) {
         if (w.slot == kG)
@@ -156,7 +156,7 @@ struct SilentRelease : TellsAfter {
     bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kReleases; }
 };
 
-/// Who ends a turn by going in does not tell those that have stepped back.
+/// An exclusive that ends a turn by going in does not tell those that have stepped back.
 struct SilentTurn : TellsAfter {
     bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kSwapped; }
 };
@@ -190,7 +190,7 @@ class IgnoresTurn {
     F& fabric_;
 };
 
-/// Who has settled a mode tells nobody.
+/// A process that has settled a mode tells nobody.
 struct SilentMode : TellsAfter {
     bool skips_add_each(Word w, Value) {
         return w.slot == kNews && last_ != kLeaves && last_ != kReleases && last_ != kSwapped &&
@@ -198,7 +198,7 @@ struct SilentMode : TellsAfter {
     }
 };
 
-/// Who waits believes what it found when it came, and looks for news after that.
+/// A waiter believes what it found when it came, and looks for news after that.
 struct LooksForNewsLast : Sound {
     Value fetched(Word w, Value operand, Value v) {
         if (w.slot == kG)

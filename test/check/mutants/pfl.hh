@@ -20,17 +20,17 @@ inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 2
 inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
 inline constexpr Value kX1 = Value{1} << 24, kMember1 = Value{1} << 48, kPhase = Value{1} << 63;
 
-/// Not wrong: a node of the cohorts, whose record says that others are at home, whoever is.
+/// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {
     Value seen(Word w, Value v) { return w.slot == kMet ? 1 : v; }
 };
 
-/// Who changes the phase leaves no registration to the successor, who may have none.
+/// An owner that changes the phase leaves no registration to its successor, which may have none.
 struct LeavesNone : Crowded {
     Value added(Word w, Value v) { return w.slot == kS && v == kPhase ? v - kX1 : v; }
 };
 
-/// An owner whose chain is at its end goes on, whoever waits.
+/// An owner whose chain is at its end goes on, whatever waits.
 struct LooksPastReaders : Sound {
     Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kX1 - 1) : v; }
 };
@@ -45,8 +45,8 @@ struct NoFlushOfTheNode : Sound {
     bool skips_flush(Rank home) { return home >= 0; }
 };
 
-/// A word that a CPU put for the network, by storing it twice: who was told, and has cleared it,
-/// finds it there again (Remote::put).
+/// A word that a CPU put for the network, by storing it twice: a process that was told, and has
+/// cleared it, finds it there again (Remote::put).
 struct PutsTwice : Sound {
     bool repeats_far_puts() { return true; }
 };

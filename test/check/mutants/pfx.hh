@@ -77,7 +77,7 @@ struct JoinNoRecheck : Misread {
     bool joined_ = false;
 };
 
-/// A reader joins whenever others are counted, whoever drains them: the obvious form.
+/// A reader joins whenever others are counted, whatever process drains them: the obvious form.
 struct JoinUnnamed : JoinNoRecheck {
     Value seen(Word w, Value v) { return w.slot == kRo ? by(v) : JoinNoRecheck::seen(w, v); }
     Value fetched(Word w, Value operand, Value v) {
@@ -103,17 +103,17 @@ struct LooksOnAHint : Sound {
     }
 };
 
-/// Who sees the baton free takes it, whether it is still free or not.
+/// An exclusive that sees the baton free takes it, whether it is still free or not.
 struct TakesAnyway : Sound {
     bool compares(Word w) { return w.slot != kHw; }
 };
 
-/// Who was the first of the queue does not say so to the next one.
+/// The first of the queue does not say when it leaves to the next one.
 struct NoNextFirst : Sound {
     bool skips_put(Word w, Value v) { return is(w, kStatus) && v == 1; }
 };
 
-/// The baton is given whether anybody is registered who takes it or not: readers that wait for the
+/// The baton is given whether a taker is registered or not: readers that wait for the
 /// end of the phase wait for an exclusive that never comes.
 struct GivesToNobody : Sound {
     Value seen(Word w, Value v) { return w.slot == kS ? v + (Value{1} << 32) : v; }
@@ -124,12 +124,12 @@ struct NoDrain : LooksOnAHint {
     bool skips_await(Word w) { return is(w, kDrn); }
 };
 
-/// Who hands the lock over does not see to its data first.
+/// An owner that hands the lock over does not see to its data first.
 struct NoDelivery : Sound {
     bool skips_deliver() { return true; }
 };
 
-/// Who changes the phase, or leaves as a reader, does it with an atomic that may overtake its data.
+/// A change of phase, or a reader's leave, is an atomic that may overtake the data.
 struct DataOvertaken : Sound {
     bool fetches_before_data(Word) { return true; }
 };
