@@ -108,7 +108,7 @@ struct TakesAnyway : Sound {
     bool compares(Word w) { return w.slot != kHw; }
 };
 
-/// The first of the queue does not say when it leaves to the next one.
+/// The first of the queue leaves without a word to the next one.
 struct NoNextFirst : Sound {
     bool skips_put(Word w, Value v) { return is(w, kStatus) && v == 1; }
 };
