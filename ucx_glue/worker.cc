@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "ucx_glue/callbacks.hh"
@@ -23,14 +25,16 @@ constexpr std::chrono::milliseconds kMostClosingTime{500};
 /// UCX does not say that contexts and workers may open and close side by side.
 std::mutex opening;
 
-/// `pieces`: the option for the size of TCP's pieces; null: as UCX has it.
-ucp_context* open_context(const Worker::Options& options, const char* pieces) {
+/// Names that ucp_config_modify has for options, and their values.
+using Settings = std::vector<std::pair<const char*, const char*>>;
+
+ucp_context* open_context(const Worker::Options& options, const Settings& settings) {
     ucp_config_t* config = nullptr;
     check("read the configuration (UCX_* in the environment)",
           ucp_config_read(nullptr, nullptr, &config));
     ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
-    if (pieces != nullptr)
-        (void)ucp_config_modify(config, pieces, "64k"); // only time is lost without
+    for (const auto& [name, value] : settings)
+        (void)ucp_config_modify(config, name, value); // only time is lost without
     const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
@@ -52,18 +56,31 @@ bool uses_tcp(ucp_context* context) {
 
 /// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
 /// answer: with its own 8 KiB five for 32 KiB. Where TCP is used they are longer, unless the user
-/// says something. Only a context tells whether it is, and UCX would warn where it is not: so a
-/// first one is opened to ask. Not by the environment, which other threads may be reading.
+/// says something.
+Settings tcp_settings(const Worker::Options& options) {
+    Settings wanted, known;
+    if (std::getenv("UCX_TCP_TX_SEG_SIZE") == nullptr)
+        wanted.emplace_back("TX_SEG_SIZE", "64k");
+    if (options.connects_in_progress)
+        wanted.emplace_back("CONN_NB", "y");
+    for (const auto& [option, value] : wanted)
+        if (const char* const name = tcp_option(option, value); name != nullptr)
+            known.emplace_back(name, value);
+    return known;
+}
+
+/// Only a context tells whether TCP is used, and UCX would warn of its options where it is not: so
+/// a first one is opened to ask. Not by the environment, which other threads may be reading.
 ucp_context* open_context_for(const Worker::Options& options) {
     const std::lock_guard lock(opening);
-    ucp_context* const first = open_context(options, nullptr);
-    if (std::getenv("UCX_TCP_TX_SEG_SIZE") != nullptr || !uses_tcp(first))
+    ucp_context* const first = open_context(options, {});
+    if (!uses_tcp(first))
         return first;
-    const char* const pieces = tcp_piece_option();
-    if (pieces == nullptr)
+    const Settings settings = tcp_settings(options);
+    if (settings.empty())
         return first;
     ucp_cleanup(first);
-    return open_context(options, pieces);
+    return open_context(options, settings);
 }
 
 /// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
@@ -129,7 +146,8 @@ Worker::~Worker() {
         const Lock lock = locked();
         closing_ = true;
     }
-    disconnect();
+    if (!options_.ends_abruptly)
+        disconnect();
 }
 
 /// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
@@ -291,6 +309,20 @@ void Worker::fail(const std::string& why) {
 void Worker::throw_failure() {
     if (failed_.load(std::memory_order_acquire))
         throw Error(failure_);
+}
+
+/// UCX has no other way to tell; it prints them one a line, as "resource 2 : ... -- tcp/eth0".
+std::vector<std::string> Worker::transports() const {
+    static constexpr std::string_view kMark = " -- ";
+    std::vector<std::string> found;
+    std::istringstream lines(
+        printed([this](std::FILE* to) { ucp_context_print_info(context_.get(), to); }));
+    for (std::string line; std::getline(lines, line);)
+        if (const std::size_t mark = line.find(kMark);
+            mark != std::string::npos && line.find("resource") < mark)
+            found.push_back(line.substr(mark + kMark.size()));
+    std::sort(found.begin(), found.end());
+    return found;
 }
 
 Counters Worker::counters() const {

@@ -190,6 +190,12 @@ class Worker {
         /// few to each peer go in any case, so that one that does not serve holds up nobody else.
         std::size_t most_outstanding = 1024;
         MessageHandler handler = nullptr;
+        /// No call waits for a TCP connection: UCX usually has the system wait, which gives up
+        /// after two minutes. It fails, or is there, in a later progress().
+        bool connects_in_progress = false;
+        /// The destructor closes no endpoints, which takes the peers' answers: for peers that may
+        /// go first, or do not answer, and all that is under way is wanted by nobody.
+        bool ends_abruptly = false;
         /// Called with the worker locked after every round of progress, with whether anything
         /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
         /// refuse sleep.
@@ -198,8 +204,8 @@ class Worker {
 
     /// Throws Error.
     explicit Worker(const Options& options);
-    /// Disconnects, if that has not been done. Nothing may be outstanding, on either side; the
-    /// caller has seen to that.
+    /// Disconnects, if that has not been done and is wanted (Options). Nothing may be outstanding
+    /// then, on either side; the caller has seen to that.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -322,6 +328,12 @@ class Worker {
     void send_locked(Peer& peer, std::span<const std::byte> header,
                      std::span<const std::byte> data);
     std::size_t most_message_bytes() const { return most_message_bytes_; }
+    /// Whether UCX has given all messages to a transport, so that they arrive without progress
+    /// here.
+    bool all_messages_left() const { return messages_in_flight_.load() == 0; }
+
+    /// The transports that this process may take, each with its device ("tcp/eth0"), by name.
+    std::vector<std::string> transports() const;
 
     Counters counters() const;
     /// Whether everything posted to the peer is complete at this side.
