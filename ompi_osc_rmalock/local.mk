@@ -94,7 +94,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/plain.hh \
 	ompi_osc_rmalock/window/plan.cc \
 	ompi_osc_rmalock/window/plan.hh \
-	ompi_osc_rmalock/window/probe.cc \
+	ompi_osc_rmalock/window/reachability.cc \
+	ompi_osc_rmalock/window/reachability.hh \
 	ompi_osc_rmalock/window/record.hh \
 	ompi_osc_rmalock/window/regions.cc \
 	ompi_osc_rmalock/window/regions.hh \
@@ -104,6 +105,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/segment.hh \
 	ompi_osc_rmalock/window/stores.hh \
 	ompi_osc_rmalock/window/stream.hh \
+	ompi_osc_rmalock/window/trial.cc \
+	ompi_osc_rmalock/window/trial.hh \
 	ompi_osc_rmalock/window/watch.cc \
 	ompi_osc_rmalock/window/watch.hh \
 	ompi_osc_rmalock/window/window.cc \

@@ -129,6 +129,12 @@ static inline uint64_t osc_rmalock_process(void) {
     return (uint64_t)name.jobid << 32 | (uint32_t)name.vpid;
 }
 
+/* The same of a member of a group. */
+static inline uint64_t osc_rmalock_process_of(struct ompi_group_t* group, int rank) {
+    const opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+    return (uint64_t)name.jobid << 32 | (uint32_t)name.vpid;
+}
+
 /* Ranks of this job on this node. */
 static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;

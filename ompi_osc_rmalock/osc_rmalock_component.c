@@ -132,6 +132,9 @@ static int component_finalize(void) {
 
 /* ---- which windows --------------------------------------------------------------------------- */
 
+/* Bytes for the reason of a vote. */
+enum { RMALOCK_WHY = 512 };
+
 /* What the processes of a communicator agree on: the least of their votes. */
 typedef enum {
     VOTE_REFUSE, /* an error: no component is to create this window behind the user's back */
@@ -192,12 +195,15 @@ static const char* flavor_name(int flavor) {
 }
 
 /* Whether the window's processes are on several nodes, or are to be treated so. */
-static bool needs_network(struct ompi_communicator_t* comm, int flavor) {
+static bool is_far(struct ompi_communicator_t* comm, int flavor) {
     const rmalock_params_t* params = &mca_osc_rmalock_component.params;
     const bool split = 0 != params->ranks_per_node && MPI_WIN_FLAVOR_SHARED != flavor;
     return ompi_group_have_remote_peers(comm->c_local_group) ||
-           (split && ompi_comm_size(comm) > params->ranks_per_node) ||
-           0 == strcmp(params->domain, "nic");
+           (split && ompi_comm_size(comm) > params->ranks_per_node);
+}
+
+static bool needs_network(struct ompi_communicator_t* comm, int flavor) {
+    return is_far(comm, flavor) || 0 == strcmp(mca_osc_rmalock_component.params.domain, "nic");
 }
 
 static bool open_network(char* why, size_t why_size) {
@@ -247,25 +253,98 @@ static bool needs_peer_memory(int flavor) {
     return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
 }
 
-/* The least of all processes' votes, and of their priorities: both may differ, by info or
- * environment, and the components would be mixed up if a process went by its own. */
-static vote_t agree(struct ompi_communicator_t* comm, vote_t mine, int* priority) {
-    const int in[2] = {(int)mine, *priority};
-    int out[2] = {VOTE_DECLINE, 0};
+/* What a process brings to the agreement: each may differ, by info or environment, and the
+ * components would be mixed up if a process went by its own. */
+typedef struct {
+    vote_t vote;
+    int priority;
+    bool near; /* the window does not need the network */
+    rmalock_reach_t reach;
+} ballot_t;
+
+/* Makes each part of the ballot the least of all processes'. */
+static void agree(struct ompi_communicator_t* comm, ballot_t* ballot) {
+    const int in[] = {(int)ballot->vote, ballot->priority, ballot->near, (int)ballot->reach};
+    enum { PARTS = sizeof in / sizeof *in };
+    int out[PARTS];
     if (1 == ompi_comm_size(comm)) {
-        return mine;
+        return;
     }
-    const int rc = comm->c_coll->coll_allreduce(in, out, 2, MPI_INT, MPI_MIN, comm,
-                                                comm->c_coll->coll_allreduce_module);
-    *priority = out[1];
-    return OMPI_SUCCESS == rc ? (vote_t)out[0] : VOTE_DECLINE;
+    if (OMPI_SUCCESS == comm->c_coll->coll_allreduce(in, out, PARTS, MPI_INT, MPI_MIN, comm,
+                                                     comm->c_coll->coll_allreduce_module)) {
+        *ballot = (ballot_t){(vote_t)out[0], out[1], 0 != out[2], (rmalock_reach_t)out[3]};
+    } else {
+        ballot->vote = VOTE_DECLINE;
+    }
+}
+
+/* The communicator's processes, by rank; the caller frees them. NULL: no memory. */
+static uint64_t* processes_of(struct ompi_communicator_t* comm) {
+    const int size = ompi_comm_size(comm);
+    uint64_t* const processes = (uint64_t*)malloc((size_t)size * sizeof *processes);
+    for (int r = 0; NULL != processes && r < size; ++r) {
+        processes[r] = osc_rmalock_process_of(comm->c_local_group, r);
+    }
+    return processes;
+}
+
+/* Whether the processes reach each other through the network, which all of them find out together
+ * unless they know. */
+static bool all_reach_each_other(const rmalock_comm_t* comm, rmalock_reach_t known,
+                                 const uint64_t* processes, char* why, size_t why_size) {
+    bool reached = RMALOCK_REACH_ALL == known;
+    if (RMALOCK_REACH_UNTRIED == known &&
+        RMALOCK_OK != rmalock_network_try(comm, processes, &reached, why, why_size)) {
+        reached = false;
+    }
+    return reached;
+}
+
+/* Tells why a window is left to others, or is no window at all: each process with a vote against
+ * it, each that has something to say about the network, and in any case rank 0. */
+static void tell_why(const rmalock_comm_t* comm, int flavor, vote_t mine, const char* why) {
+    char text[RMALOCK_WHY + 128];
+    snprintf(text, sizeof text, "window of MPI_Win_%s on %d ranks, rank %d: %s: %s",
+             flavor_name(flavor), comm->size, comm->rank,
+             VOTE_REFUSE == mine ? "refused" : "declined", why);
+    if (VOTE_REFUSE == mine) {
+        report(0, text);
+    } else if (mca_osc_rmalock_component.params.verbose >= 1) {
+        report(1, text);
+    }
+}
+
+/* The votes of all processes; then, if the window needs the network and all would serve it, whether
+ * they reach each other. Each step is alike on all processes. */
+static vote_t elect(struct ompi_communicator_t* comm, const rmalock_comm_t* core_comm,
+                    ballot_t* ballot, char* why, size_t why_size) {
+    char not_reached[RMALOCK_WHY] = "";
+    uint64_t* const processes = processes_of(comm);
+    if (NULL == processes) {
+        snprintf(why, why_size, "no memory");
+        ballot->vote = VOTE_DECLINE;
+    } else if (!ballot->near) {
+        ballot->reach = rmalock_network_reach(processes, (size_t)core_comm->size, not_reached,
+                                              sizeof not_reached);
+    }
+    agree(comm, ballot);
+    if (VOTE_SERVE == ballot->vote && !ballot->near &&
+        !all_reach_each_other(core_comm, ballot->reach, processes, not_reached,
+                              sizeof not_reached)) {
+        ballot->vote = VOTE_DECLINE;
+    }
+    if ('\0' != *not_reached) {
+        snprintf(why, why_size, "%s", not_reached);
+    }
+    free(processes);
+    return ballot->vote;
 }
 
 static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor) {
     const rmalock_comm_t core_comm = osc_rmalock_comm(comm, MPI_WIN_FLAVOR_SHARED == flavor);
     bool peers_reachable = true;
-    char why[256] = "another process declined";
+    char why[RMALOCK_WHY] = "";
     (void)win;
     (void)disp_unit;
 
@@ -277,21 +356,14 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
         return -1;
     }
     const vote_t mine = vote(comm, info, flavor, peers_reachable, on_gpu, why, sizeof why);
-    int priority = mca_osc_rmalock_component.params.priority;
-    const vote_t all = agree(comm, mine, &priority);
-    if (VOTE_SERVE != mine || (VOTE_SERVE != all && 0 == core_comm.rank)) {
-        char text[384];
-        snprintf(text, sizeof text, "window of MPI_Win_%s on %d ranks, rank %d: %s: %s",
-                 flavor_name(flavor), core_comm.size, core_comm.rank,
-                 VOTE_REFUSE == mine ? "refused" : "declined", why);
-        if (VOTE_REFUSE == mine) {
-            report(0, text);
-        } else if (mca_osc_rmalock_component.params.verbose >= 1) {
-            report(1, text);
-        }
+    ballot_t ballot = {mine, mca_osc_rmalock_component.params.priority, !is_far(comm, flavor),
+                       RMALOCK_REACH_ALL};
+    const vote_t all = elect(comm, &core_comm, &ballot, why, sizeof why);
+    if (VOTE_SERVE != all && ('\0' != *why || 0 == core_comm.rank)) {
+        tell_why(&core_comm, flavor, mine, '\0' != *why ? why : "another process declined");
     }
     /* A refusal is carried out in select. */
-    return VOTE_DECLINE == all ? -1 : priority;
+    return VOTE_DECLINE == all ? -1 : ballot.priority;
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
@@ -359,8 +431,9 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
     const bool good = window_params(info, &params, values, why, sizeof why);
-    int unused = 0;
-    if (VOTE_REFUSE == agree(comm, good ? VOTE_SERVE : VOTE_REFUSE, &unused)) {
+    ballot_t ballot = {.vote = good ? VOTE_SERVE : VOTE_REFUSE};
+    agree(comm, &ballot);
+    if (VOTE_REFUSE == ballot.vote) {
         osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
         return OMPI_ERR_BAD_PARAM;
     }

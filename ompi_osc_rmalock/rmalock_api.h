@@ -112,6 +112,22 @@ typedef struct rmalock_comm {
  * thread; *opened: it was this call that opened it. false: `why` says what UCX refused. */
 bool rmalock_network_open(const rmalock_params_t* params, bool* opened, char* why, size_t why_size);
 bool rmalock_network_is_open(void);
+/* What a process knows about whether the processes of a communicator reach each other through it,
+ * from worst to best. Of those in which some have found it out, they all know the same. */
+typedef enum rmalock_reach {
+    RMALOCK_REACH_NOT_ALL, /* the caller could not reach one of them */
+    RMALOCK_REACH_UNTRIED,
+    RMALOCK_REACH_ALL
+} rmalock_reach_t;
+/* Processes by rmalock_spec_t.process. NOT_ALL: `why` says what UCX refused; else it stays. */
+rmalock_reach_t rmalock_network_reach(const uint64_t* processes, size_t count, char* why,
+                                      size_t why_size);
+/* Collective: finds it out, in bounded time, and who does atomics; progress threads start. Windows
+ * over several nodes need it; the caller leaves them to others if not *reached, which is the same
+ * for all. `processes` by rank. `why` says what is wrong at one of those that know, and stays as it
+ * is at the others. */
+rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm, const uint64_t* processes,
+                                     bool* reached, char* why, size_t why_size);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
 /* At the end: closes the connections. Before rmalock_network_close the processes of each group

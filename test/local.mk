@@ -29,6 +29,7 @@ unit_sources = \
 	test/unit/message_check_test.cc \
 	test/unit/design_test.cc \
 	test/unit/params_test.cc \
+	test/unit/reachability_test.cc \
 	test/unit/topology_test.cc \
 	test/unit/window_test.cc
 

@@ -20,20 +20,29 @@ class Groups {
     /// In any order. A group of one process is none.
     void add(Group group) {
         std::sort(group.begin(), group.end());
-        const auto contains = [](const Group& larger, const Group& smaller) {
-            return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
-        };
-        if (group.size() < 2 || std::any_of(all_.begin(), all_.end(), [&](const Group& known) {
-                return contains(known, group);
-            }))
+        if (group.size() < 2 || is_known(group))
             return;
         std::erase_if(all_, [&](const Group& known) { return contains(group, known); });
         all_.push_back(std::move(group));
     }
 
+    /// Whether one of the groups contains all of these, in any order.
+    bool have(Group processes) const {
+        std::sort(processes.begin(), processes.end());
+        return is_known(processes);
+    }
+
     const std::vector<Group>& all() const { return all_; }
 
   private:
+    static bool contains(const Group& larger, const Group& smaller) {
+        return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
+    }
+    bool is_known(const Group& sorted) const {
+        return std::any_of(all_.begin(), all_.end(),
+                           [&](const Group& known) { return contains(known, sorted); });
+    }
+
     std::vector<Group> all_;
 };
 

@@ -31,6 +31,17 @@ void raise_descriptor_limit() {
                static_cast<unsigned long long>(before));
 }
 
+std::uint64_t number_of(const std::vector<std::string>& transports) {
+    std::string all;
+    for (const std::string& transport : transports)
+        all += transport + ' ';
+    report(2, "network: transports %s", all.c_str());
+    std::uint64_t number = 0xcbf29ce484222325; // FNV-1a, alike in every process
+    for (const char letter : all)
+        number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    return number;
+}
+
 } // namespace
 
 std::atomic<Network*> Network::the_one;
@@ -45,7 +56,7 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,
                .after_progress = after_progress}),
-      event_(worker_.event_descriptor()) {
+      event_(worker_.event_descriptor()), transports_(number_of(worker_.transports())) {
     const std::string_view domain = params.domain;
     if (domain != "auto")
         settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
@@ -57,10 +68,22 @@ void Network::settle(AtomicsBy by) {
     // With remote atomics and puts in hardware nobody needs this process's CPU but for accumulates,
     // which then take another way (accumulate.cc).
     const bool wanted = wants_thread_ || (may_want_thread_ && by == AtomicsBy::cpu);
-    if (wanted && thread_ == nullptr)
-        thread_ = std::make_unique<ucx::ProgressThread>(
-            worker_, by == AtomicsBy::cpu ? peer_timeout_ : std::chrono::seconds(0));
+    if (wanted && thread_ == nullptr && !thread_refused_)
+        start_thread(by == AtomicsBy::cpu ? peer_timeout_ : std::chrono::seconds(0));
     has_thread_ = thread_ != nullptr;
+}
+
+/// With settling_ locked. One that was refused is not tried again: the others have been told.
+void Network::start_thread(std::chrono::seconds peer_timeout) {
+    try {
+        thread_ = std::make_unique<ucx::ProgressThread>(worker_, peer_timeout);
+    } catch (const ucx::Error& error) {
+        thread_refused_ = true;
+        report(1,
+               "no progress thread in this process (%s): it serves other nodes while it is in MPI, "
+               "not while it computes",
+               error.what());
+    }
 }
 
 void Network::park() {
@@ -140,6 +163,29 @@ bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std:
            get()->worker_.most_message_bytes(),
            get()->has_thread() ? "a progress thread" : "no progress thread yet");
     return true;
+}
+
+void Network::has_reached(Groups::Group processes) {
+    const std::lock_guard lock(windows_mutex_);
+    reached_.add(std::move(processes));
+}
+
+void Network::has_missed(std::uint64_t process, std::string why) {
+    const std::lock_guard lock(windows_mutex_);
+    missed_.emplace(process, std::move(why));
+}
+
+rmalock_reach_t Network::reach(const Groups::Group& processes, char* why,
+                               std::size_t why_size) const {
+    const std::lock_guard lock(windows_mutex_);
+    for (const std::uint64_t process : processes) {
+        const auto missed = missed_.find(process);
+        if (missed == missed_.end())
+            continue;
+        std::snprintf(why, why_size, "%s", missed->second.c_str());
+        return RMALOCK_REACH_NOT_ALL;
+    }
+    return reached_.have(processes) ? RMALOCK_REACH_ALL : RMALOCK_REACH_UNTRIED;
 }
 
 void Network::link(Groups::Group processes) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -38,14 +39,23 @@ class Network {
     ucx::PeerId self() const { return self_; }
     /// Who does atomics on words of other nodes, as far as this process knows.
     AtomicsBy atomics() const { return atomics_; }
-    /// What a probe has found, of several threads' maybe; the progress thread starts if it is
-    /// needed and wanted.
+    /// What a trial has found, of several threads' maybe; the progress thread starts if it is
+    /// needed and wanted. If the system refuses it, the process does without, says so, and tells
+    /// others that it has none.
     void settle(AtomicsBy by);
     /// Debug parameter check_messages.
     bool checks_messages() const { return checks_messages_; }
     bool has_thread() const { return has_thread_; }
-    /// Whether there is a thread where CPUs do the atomics, so that others may expect answers.
-    bool will_answer() const { return may_want_thread_; }
+    /// A number for the transports that this process may take.
+    std::uint64_t transports() const { return transports_; }
+
+    /// These processes, this one among them, were found to reach each other: all of them remember,
+    /// and a window of some of them tries nothing.
+    void has_reached(Groups::Group processes);
+    /// This process has not reached that one, and does not try again.
+    void has_missed(std::uint64_t process, std::string why);
+    /// What is known of these. `why`: of the first one that was missed.
+    rmalock_reach_t reach(const Groups::Group& processes, char* why, std::size_t why_size) const;
 
     /// A window has linked these processes of the job, this one among them.
     void link(Groups::Group processes);
@@ -92,6 +102,7 @@ class Network {
     Network(const rmalock_params_t& params, ucx::PeerId self);
     /// `any`: something arrived, and may have changed a word that a process of this node waits for.
     static bool after_progress(bool any);
+    void start_thread(std::chrono::seconds peer_timeout);
     void wake_neighbours();
     void hear_neighbours();
     /// What exit() runs.
@@ -113,12 +124,15 @@ class Network {
     std::vector<Window*> windows_; ///< by number; null: given back, or the window is not there yet
     std::vector<bool> taken_;      ///< by number
     std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
-    Groups linked_;
+    Groups linked_, reached_;
+    std::unordered_map<std::uint64_t, std::string> missed_; ///< by process: why
     /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
     std::unordered_map<std::uint32_t, Clock::time_point> watched_;
     Doorbell doorbell_;
     ucx::Worker worker_;
     const int event_;
+    const std::uint64_t transports_;
+    bool thread_refused_ = false; ///< under settling_
     std::atomic<bool> has_thread_{false};
     std::atomic<bool> ending_{false};             ///< disconnected
     std::mutex settling_;                         ///< of thread_

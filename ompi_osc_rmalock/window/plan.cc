@@ -96,15 +96,9 @@ void Plan::find_members() {
 /// A process that was told, or found, that CPUs do atomics keeps all to that: it is never wrong
 /// where no network adapter is asked for any.
 void Plan::settle_domain() {
-    const auto all = [&](AtomicsBy by) {
-        return std::all_of(shares_.begin(), shares_.end(),
-                           [by](const Share& share) { return share.atomics == by; });
-    };
-    const auto is_cpu = [](const Share& share) { return share.atomics == AtomicsBy::cpu; };
-    if (all(AtomicsBy::nic))
+    if (std::all_of(shares_.begin(), shares_.end(),
+                    [](const Share& share) { return share.atomics == AtomicsBy::nic; }))
         domain_ = fabric::Domain::nic;
-    else
-        must_probe_ = hosts_ > 1 && std::none_of(shares_.begin(), shares_.end(), is_cpu);
 }
 
 std::size_t Plan::place_of(Rank r) const {

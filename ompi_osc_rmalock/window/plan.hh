@@ -16,7 +16,7 @@
 
 namespace rmalock::window {
 
-/// Who does atomics on words of other nodes; unknown until somebody has tried (probe.cc).
+/// Who does atomics on words of other nodes; unknown until somebody has tried (reachability.cc).
 enum class AtomicsBy : std::uint8_t { unknown, cpu, nic };
 
 /// What a process contributes before the window exists.
@@ -61,9 +61,6 @@ class Plan {
     /// The lock of all.
     const locks::Design& design() const { return design_; }
     fabric::Domain domain() const { return domain_; }
-    /// The domain is not known to all, and they have to find out before the window can be used.
-    bool must_probe() const { return must_probe_; }
-    void set_domain(fabric::Domain domain) { domain_ = domain; }
 
     Rank rank() const { return rank_; }
     Rank size() const { return static_cast<Rank>(shares_.size()); }
@@ -140,8 +137,7 @@ class Plan {
     Rank hosts_ = 1;
     fabric::Domain domain_ = fabric::Domain::cpu;
     bool apart_ = false; ///< SHARED: the parts need not follow one another
-    bool mapped_ = false, dynamic_ = false, networked_ = false, must_probe_ = false,
-         watched_ = false, summary_ = false;
+    bool mapped_ = false, dynamic_ = false, networked_ = false, watched_ = false, summary_ = false;
     std::size_t places_ = 0, key_room_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0,
                 stride_ = 0, regions_ = 0, records_ = 0, memory_ = 0, bytes_ = 0;
 };

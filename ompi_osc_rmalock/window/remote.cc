@@ -86,7 +86,7 @@ rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, 
     mine.state = reinterpret_cast<std::uint64_t>(state_base_);
     mine.memory = reinterpret_cast<std::uint64_t>(memory_base_);
     mine.address = static_cast<std::uint32_t>(worker().address().size());
-    mine.answers = network_.will_answer();
+    mine.answers = network_.has_thread();
     mine.needs_addresses = !knows_all(plan);
     if (error == 0) {
         keys = state_.key();

@@ -42,9 +42,6 @@ class Remote final : public fabric::RemoteWords {
     /// Once the domain is known.
     void set_domain(fabric::Domain domain);
 
-    /// Collective: finds out the domain (probe.cc). After open().
-    rmalock_status_t probe(const rmalock_comm_t& comm, Plan& plan);
-
     // ---- words
     // --------------------------------------------------------------------------------------
     fabric::Value get(fabric::Word word) override;

@@ -131,7 +131,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    Plan plan(spec, asked, std::move(shares));
+    const Plan plan(spec, asked, std::move(shares));
     if (!plan.networked())
         remote.reset();
 
@@ -185,8 +185,8 @@ Status Window::open_file(const rmalock_spec_t& spec, const Plan& plan,
 
 /// Lets other nodes reach this process; all processes return the same. `error`, 0 or an errno, is
 /// this process's, which has mapped the segment if it is 0.
-Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, const Segment& segment,
-                    int error) {
+Status Window::join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote,
+                    const Segment& segment, int error) {
     const rmalock_comm_t& comm = spec.comm;
     int first = 0;
     Status status;
@@ -201,8 +201,6 @@ Status Window::join(const rmalock_spec_t& spec, Plan& plan, Remote* remote, cons
     }
     if (status == RMALOCK_OK && first == 0 && remote != nullptr) {
         remote->open(plan, segment.base(), waiter_for(spec, plan));
-        if (plan.must_probe())
-            status = remote->probe(comm, plan);
         remote->set_domain(plan.domain());
     }
     if (status != RMALOCK_OK || first == 0)

@@ -161,7 +161,7 @@ class Window {
 
     static Status open_file(const rmalock_spec_t& spec, const Plan& plan,
                             std::unique_ptr<SegmentFile>& file, OpenFile& opened, int& error);
-    static Status join(const rmalock_spec_t& spec, Plan& plan, Remote* remote,
+    static Status join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote,
                        const Segment& segment, int error);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;

@@ -20,6 +20,16 @@ TEST(Groups, AreSortedAndKeptOnce) {
     EXPECT_EQ(groups.all(), (All{{1, 2, 3}}));
 }
 
+TEST(Groups, HaveThoseWithinOneOfThem) {
+    Groups groups;
+    groups.add({1, 2, 3});
+    groups.add({4, 3});
+    EXPECT_TRUE(groups.have({3, 1}));
+    EXPECT_TRUE(groups.have({4, 3}));
+    EXPECT_FALSE(groups.have({1, 4})); // of two of them
+    EXPECT_FALSE(groups.have({1, 2, 3, 5}));
+}
+
 TEST(Groups, TheLargerOneReplacesThoseWithinIt) {
     Groups groups;
     groups.add({1, 2});

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -548,6 +549,24 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
     });
 }
 
+/// Has the processes find it out, and looks at what they remember.
+bool all_reach_each_other(Member& member) {
+    const rmalock_comm_t comm = comm_of(member);
+    const auto knows = [](const std::vector<std::uint64_t>& processes) {
+        char why[256] = "";
+        return rmalock_network_reach(processes.data(), processes.size(), why, sizeof why);
+    };
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(comm.size));
+    std::iota(all.begin(), all.end(), 0U);
+    char why[256] = "";
+    bool reached = false, good = comm.size == 1 || knows(all) == RMALOCK_REACH_UNTRIED;
+    good &= rmalock_network_try(&comm, all.data(), &reached, why, sizeof why) == RMALOCK_OK;
+    good &= reached && *why == '\0' && (comm.size == 1 || knows(all) == RMALOCK_REACH_ALL);
+    const auto me = static_cast<std::uint64_t>(member.rank), stranger = std::uint64_t{1} << 32;
+    good &= comm.size == 1 || knows({all.back(), 0}) == RMALOCK_REACH_ALL;
+    return good && knows({me, stranger}) == RMALOCK_REACH_UNTRIED;
+}
+
 /// Runs `body` in processes of which so many each make a node; the network between the nodes is
 /// TCP.
 template <class Body>
@@ -565,7 +584,7 @@ void on_nodes(int ranks, int per_node, const char* domain, Body body,
         bool opened = false;
         if (!rmalock_network_open(&spec.params, &opened, why, sizeof why))
             return false;
-        const bool good = body(member);
+        const bool good = all_reach_each_other(member) && body(member);
         rmalock_network_disconnect();
         barrier(&member);
         rmalock_network_close();
@@ -576,6 +595,34 @@ void on_nodes(int ranks, int per_node, const char* domain, Body body,
 template <class Body>
 void on_two_nodes(const char* domain, Body body) {
     on_nodes(4, 2, domain, body);
+}
+
+/// The last rank can take no transport that others can.
+bool decline_together(Member& member) {
+    const bool last = member.rank == member.team->size - 1;
+    setenv("UCX_TLS", last ? "self" : "tcp,self", 1);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    member.ranks_per_node = 1;
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
+    const std::vector<std::uint64_t> all{0, 1, 2};
+    char why[256] = "";
+    bool opened = false, reached = true;
+    if (!rmalock_network_open(&spec.params, &opened, why, sizeof why) ||
+        rmalock_network_try(&spec.comm, all.data(), &reached, why, sizeof why) != RMALOCK_OK)
+        return false;
+    const bool spoke =
+        std::string(why).find("Destination is unreachable) between") != std::string::npos;
+    // 0 and 2 are of two kinds; 1 has reached all that it has tried.
+    const bool knows = rmalock_network_reach(all.data(), all.size(), why, sizeof why) ==
+                       (member.rank == 1 ? RMALOCK_REACH_UNTRIED : RMALOCK_REACH_NOT_ALL);
+    rmalock_network_disconnect();
+    barrier(&member);
+    rmalock_network_close();
+    return !reached && spoke == (member.rank == 0) && knows;
+}
+
+TEST(Nodes, WhatOneCannotReachNobodyTriesToUse) {
+    in_processes(3, decline_together);
 }
 
 TEST(Nodes, ExclusiveLocksProtectMemory) {
