@@ -10,9 +10,13 @@
 //   silent      1 stops, with all its threads, and 0 wants its lock
 //   many        fetch_and_op beside many windows
 //   threads     several threads make the first windows, each on a communicator of its own
+//   ring        each puts to the next rank, in two windows
+//   pairs       the same as some_hosts, and all have rmalock
+//   no_thread   1 can start no thread by which C++ serves others, and computes while 0 puts to it
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #define _GNU_SOURCE // RTLD_NEXT
 #include <dlfcn.h>
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -286,6 +290,41 @@ static void threads(void) {
     }
 }
 
+static void ring(void) {
+    MPI_Comm world = MPI_COMM_WORLD;
+    make_window(&world);
+    make_window(&world);
+}
+
+static bool refuses_threads;
+
+/// Stands in for the library's, and can refuse what libstdc++ asks for, as where there are too
+/// many.
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) {
+    typedef int (*create_t)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    const create_t real = (create_t)dlsym(RTLD_NEXT, "pthread_create");
+    Dl_info caller;
+    if (refuses_threads && dladdr(__builtin_return_address(0), &caller) != 0 &&
+        strstr(caller.dli_fname, "libstdc++") != NULL)
+        return EAGAIN;
+    return real(thread, attributes, start, argument);
+}
+
+/// Longer than the timeout for nodes whose thread does not answer.
+static void no_thread(void) {
+    volatile int* word;
+    refuses_threads = rank == 1;
+    ring();
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    use(win);
+    if (rank == 1)
+        sleep(4);
+    else
+        put(win, 1, 1);
+    MPI_Win_free(&win);
+}
+
 /// A window over hosts may need more file descriptors than the soft limit allows.
 static void descriptors(void) {
     struct rlimit limit;
@@ -311,17 +350,13 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"broken", broken},
-                 {"broken_lock", broken_lock},
-                 {"silent", silent},
-                 {"many", many},
-                 {"fork_exit", fork_exit},
-                 {"exit", plain_exit},
-                 {"descriptors", descriptors},
-                 {"getenv", environment},
-                 {"threads", threads},
-                 {"some_hosts", some_hosts},
-                 {"some_hosts_without_windows", nothing}};
+    } kinds[] = {{"broken", broken},           {"broken_lock", broken_lock},
+                 {"silent", silent},           {"many", many},
+                 {"fork_exit", fork_exit},     {"exit", plain_exit},
+                 {"descriptors", descriptors}, {"getenv", environment},
+                 {"threads", threads},         {"ring", ring},
+                 {"pairs", some_hosts},        {"no_thread", no_thread},
+                 {"some_hosts", some_hosts},   {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
         go_without_rmalock_on_the_last_rank();
     int threads_given;
