@@ -13,6 +13,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = {".c", ".cc", ".h", ".hh"}
 BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
 LONGEST_FUNCTION = 60  # lines: a screen
+NAMED = ("ompi_osc_rmalock/locks/", "ompi_osc_rmalock/fabric/", "ompi_osc_rmalock/topology/", "test/check/",
+         "test/harness/", "test/locks/")  # folders whose comments name the actor
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
 UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
@@ -104,6 +106,17 @@ def words_are_sequentially_consistent(tree):
         for number, line in enumerate(tree.files.get(name, "").splitlines(), 1):
             if weaker.search(line) and not awake_again.search(line):
                 yield f"{name}:{number}: weaker than sequentially consistent"
+
+
+def comments_name_the_actor(tree):
+    """A clause that begins with "who" hides the writer, waiter, origin, home or node that acts."""
+    hidden = re.compile(r"\b(who|whoever|whom)\b", re.I)
+    for name, text in tree.files.items():
+        if not name.startswith(NAMED) or not name.endswith((".hh", ".h", ".cc", ".c", ".def", ".md")):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if hidden.search(line):
+                yield f"{name}:{number}: a clause that does not name its actor"
 
 
 def functions_fit_a_screen(tree):
@@ -214,8 +227,8 @@ def text_is_clean(tree):
 
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
-         algorithms_only_wait_by_verbs, words_are_sequentially_consistent, functions_fit_a_screen, readme_has_the_parameters,
-         readme_has_the_counters, nothing_is_dead, text_is_clean]
+         algorithms_only_wait_by_verbs, words_are_sequentially_consistent, comments_name_the_actor,
+         functions_fit_a_screen, readme_has_the_parameters, readme_has_the_counters, nothing_is_dead, text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
@@ -225,6 +238,7 @@ OFFENDERS = {
     algorithms_only_wait_by_verbs: {"ompi_osc_rmalock/locks/a.hh": "while (fabric_.get(w) != 0)\n"},
     words_are_sequentially_consistent: {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},
+    comments_name_the_actor: {"ompi_osc_rmalock/locks/a.hh": "// Who waits is told.\n"},
     functions_fit_a_screen: {"ompi_osc_rmalock/window/a.cc": "void f(int a) {\n" + BODY + "}\n"},
     readme_has_the_parameters: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
