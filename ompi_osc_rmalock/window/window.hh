@@ -183,7 +183,9 @@ class Window {
         if (next == kError) [[unlikely]]
             return wrong_epoch(call, target);
         epoch_.store(static_cast<Epoch>(next), std::memory_order_relaxed);
-        only_lock_ = plain_ && static_cast<Epoch>(next) == Epoch::none ? kMayLock : kAskFurther;
+        // Elsewhere it never changes: with several threads, the short ways read it without a Guard.
+        if (plain_)
+            only_lock_ = static_cast<Epoch>(next) == Epoch::none ? kMayLock : kAskFurther;
         return RMALOCK_OK;
     }
     [[gnu::noinline]] Status wrong_epoch(const char* call, Rank target) const;
