@@ -6,6 +6,8 @@
 
 #include "osc_rmalock_compat.h"
 
+#include <stdatomic.h>
+
 #include "rmalock_api.h"
 
 /* An info value that somebody would write by hand fits. */

@@ -11,7 +11,8 @@
 #include <pthread.h>
 
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
-static osc_rmalock_request_t* open_requests = NULL;
+/* A list. Changed under the mutex; osc_rmalock_progress looks without it whether there are any. */
+static _Atomic(osc_rmalock_request_t*) open_requests = NULL;
 
 static int request_free(struct ompi_request_t** request) {
     osc_rmalock_request_t* mine = (osc_rmalock_request_t*)*request;
@@ -60,15 +61,16 @@ int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
     *result = &request->super;
     OBJ_RETAIN(request); /* the list's: the program may free its own at any time */
     pthread_mutex_lock(&open_mutex);
-    request->next = open_requests;
-    open_requests = request;
+    request->next = atomic_load_explicit(&open_requests, memory_order_relaxed);
+    atomic_store_explicit(&open_requests, request, memory_order_relaxed);
     pthread_mutex_unlock(&open_mutex);
     return OMPI_SUCCESS;
 }
 
 /* Takes the completed ones out of the list. */
 static osc_rmalock_request_t* take_done(void) {
-    osc_rmalock_request_t *done = NULL, **at = &open_requests;
+    osc_rmalock_request_t* first = atomic_load_explicit(&open_requests, memory_order_relaxed);
+    osc_rmalock_request_t *done = NULL, **at = &first;
     while (NULL != *at) {
         osc_rmalock_request_t* request = *at;
         if (rmalock_completion_done(&request->completion)) {
@@ -79,12 +81,16 @@ static osc_rmalock_request_t* take_done(void) {
             at = &request->next;
         }
     }
+    atomic_store_explicit(&open_requests, first, memory_order_relaxed);
     return done;
 }
 
 int osc_rmalock_progress(void) {
     int count = rmalock_network_progress();
-    if (NULL == open_requests || 0 != pthread_mutex_trylock(&open_mutex)) {
+    /* Relaxed: only the question goes without the mutex, and another thread's request that it
+     * misses waits for the next call. */
+    if (NULL == atomic_load_explicit(&open_requests, memory_order_relaxed) ||
+        0 != pthread_mutex_trylock(&open_mutex)) {
         return count; /* another thread is at it, or this one: progress may be called from within */
     }
     osc_rmalock_request_t* done = take_done();
