@@ -69,22 +69,22 @@ static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) 
 }
 
 /* The kernel of an operation on a predefined type, or NULL. Those of a type are looked up once; two
- * threads that do so at a time write the same. */
+ * threads that do so at a time store the same. An entry is one word, so that no thread sees that a
+ * kernel is known before it sees which one; relaxed, because code is all that it leads to. */
 static inline rmalock_kernel_t kernel_of(const struct ompi_op_t* op, rmalock_op_t core_op,
                                          const struct ompi_datatype_t* predefined) {
-    static struct {
-        bool known;
-        rmalock_kernel_t kernel;
-    } table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
-    if (OPAL_UNLIKELY(!table[predefined->id][core_op].known)) {
-        const rmalock_kernel_t kernel = rmalock_kernel(core_element(predefined), core_op);
-        if (NULL != kernel && op_is_defined(op, core_op, predefined)) {
-            table[predefined->id][core_op].kernel = kernel;
+    enum { UNKNOWN, NONE }; /* no function has these addresses */
+    static _Atomic(uintptr_t) table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
+    _Atomic(uintptr_t)* const entry = &table[predefined->id][core_op];
+    uintptr_t kernel = atomic_load_explicit(entry, memory_order_relaxed);
+    if (OPAL_UNLIKELY(UNKNOWN == kernel)) {
+        kernel = (uintptr_t)rmalock_kernel(core_element(predefined), core_op);
+        if (0 == kernel || !op_is_defined(op, core_op, predefined)) {
+            kernel = NONE;
         }
-        opal_atomic_wmb();
-        table[predefined->id][core_op].known = true;
+        atomic_store_explicit(entry, kernel, memory_order_relaxed);
     }
-    return table[predefined->id][core_op].kernel;
+    return NONE == kernel ? NULL : (rmalock_kernel_t)kernel;
 }
 
 /* What the core's callbacks need of an accumulate. */
