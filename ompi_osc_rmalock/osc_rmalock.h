@@ -69,8 +69,12 @@ void osc_rmalock_failures_close(void);
 
 /* osc_rmalock_gpu.c: memory of GPUs, which the CPU cannot copy, is refused. */
 
-/* Whether this process may have such memory; known before it has a window. */
-extern bool osc_rmalock_gpus;
+/* Whether this process may have such memory; known before it has a window. Relaxed, because nothing
+ * comes with it: threads that make the first windows side by side may all find it out. */
+extern atomic_bool osc_rmalock_gpus_found;
+static inline bool osc_rmalock_gpus(void) {
+    return atomic_load_explicit(&osc_rmalock_gpus_found, memory_order_relaxed);
+}
 void osc_rmalock_gpus_find(void);
 /* Slow: to be asked only where there are GPUs. */
 bool osc_rmalock_on_gpu(const void* address, size_t bytes);

@@ -218,7 +218,7 @@ static int accumulate_types(const call_t* r) {
 /* osc_rmalock_gpu_refuse for an argument that the call may not have. */
 static int refuse_gpu(const call_t* r, const char* name, const buffer_t* buffer) {
     const osc_rmalock_caller_t caller = {r->win, r->call, r->target};
-    return NULL == buffer->datatype || !osc_rmalock_gpus
+    return NULL == buffer->datatype || !osc_rmalock_gpus()
                ? OMPI_SUCCESS
                : osc_rmalock_gpu_refuse(&caller, name, buffer->addr, buffer->count,
                                         buffer->datatype);
@@ -254,7 +254,7 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              struct ompi_op_t* op, struct ompi_win_t* win,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
-    if (OPAL_LIKELY(!osc_rmalock_gpus) && origin_dt == target_dt &&
+    if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
         (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
         const rmalock_kernel_t kernel = kernel_of(op, core_op, target_dt);
         const size_t size = target_dt->super.size;
@@ -372,7 +372,7 @@ swap_beside_gpus(const void* origin_addr, const void* compare_addr, void* result
 int osc_rmalock_compare_and_swap(const void* origin_addr, const void* compare_addr,
                                  void* result_addr, struct ompi_datatype_t* dt, int target,
                                  ptrdiff_t target_disp, struct ompi_win_t* win) {
-    return OPAL_UNLIKELY(osc_rmalock_gpus)
+    return OPAL_UNLIKELY(osc_rmalock_gpus())
                ? swap_beside_gpus(origin_addr, compare_addr, result_addr, dt, target, target_disp,
                                   win)
                : swap(origin_addr, compare_addr, result_addr, dt, target, target_disp, win);

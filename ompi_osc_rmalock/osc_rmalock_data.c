@@ -73,7 +73,7 @@ copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t*
        int target, ptrdiff_t target_disp, int target_count, struct ompi_datatype_t* target_dt,
        struct ompi_win_t* win, int* rc) {
     osc_rmalock_range_t range;
-    if (OPAL_UNLIKELY(osc_rmalock_gpus)) {
+    if (OPAL_UNLIKELY(osc_rmalock_gpus())) {
         return false;
     }
     if (!osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
@@ -98,7 +98,7 @@ static int transfer(bool is_put, const char* call, void* origin_addr, int origin
                     rmalock_completion_t* completion) {
     rmalock_window_t* window = osc_rmalock_window(win);
     osc_rmalock_range_t range;
-    if (OPAL_UNLIKELY(osc_rmalock_gpus)) {
+    if (OPAL_UNLIKELY(osc_rmalock_gpus())) {
         const int rc = osc_rmalock_gpu_refuse(&(osc_rmalock_caller_t){win, call, target},
                                               "origin_addr", origin_addr, origin_count, origin_dt);
         if (OMPI_SUCCESS != rc) {

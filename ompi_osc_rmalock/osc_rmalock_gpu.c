@@ -7,16 +7,16 @@
  */
 #include "osc_rmalock.h"
 
-bool osc_rmalock_gpus = false;
+atomic_bool osc_rmalock_gpus_found = false;
 
 void osc_rmalock_gpus_find(void) {
-    if (!osc_rmalock_gpus && osc_rmalock_has_gpus()) { /* other threads may be reading it */
-        osc_rmalock_gpus = true;
+    if (osc_rmalock_has_gpus()) {
+        atomic_store_explicit(&osc_rmalock_gpus_found, true, memory_order_relaxed);
     }
 }
 
 bool osc_rmalock_on_gpu(const void* address, size_t bytes) {
-    return osc_rmalock_gpus && 0 != bytes && osc_rmalock_is_gpu_memory(address);
+    return osc_rmalock_gpus() && 0 != bytes && osc_rmalock_is_gpu_memory(address);
 }
 
 int osc_rmalock_gpu_refuse(const osc_rmalock_caller_t* caller, const char* name,
