@@ -54,8 +54,15 @@ Status Window::check_epoch_in_full(const char* call, Rank target) {
 
 bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                       std::ptrdiff_t high, const rmalock_layout_t* side) {
-    if (is_far(target)) // waits for the network, so that no guard is held
-        return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
+    if (is_far(target)) { // waits for the network, so that no guard is held
+        const auto found = [&] {
+            return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
+        };
+        if (found())
+            return true;
+        regions_->renew(); // the target may have attached it since the epoch or the flush
+        return found();
+    }
     const Guard guard(*this);
     const RegionTable* const table = regions_->near(target);
     return table != nullptr && covers_all(*table, displacement, low, high, side);
