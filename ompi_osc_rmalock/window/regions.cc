@@ -187,7 +187,8 @@ std::shared_ptr<FarTable> Regions::known(Rank rank) {
     return far_[rank].table;
 }
 
-/// Two threads may read the same table at a time; the later one stays.
+/// Two threads may read the same table at a time; the newer one stays, since the thread that has
+/// found memory in it comes back for it (known).
 std::shared_ptr<FarTable> Regions::far(Rank rank) {
     const std::uint64_t now = now_;
     std::shared_ptr<FarTable> table;
@@ -203,7 +204,10 @@ std::shared_ptr<FarTable> Regions::far(Rank rank) {
     FarCopy old{now, table}; // ends after the lock: its end may wait
     {
         const std::lock_guard lock(mutex_);
-        std::swap(far_[rank], old);
+        FarCopy& copy = far_[rank];
+        if (copy.table != nullptr && copy.table->version_ > table->version_)
+            return copy.table;
+        std::swap(copy, old);
     }
     return table;
 }
