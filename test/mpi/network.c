@@ -258,11 +258,14 @@ static void many(void) {
 
 enum { THREADS = 6 };
 
+static pthread_barrier_t all_started;
+
 static void* make_window(void* communicator) {
     volatile int* word;
     const MPI_Comm comm = *(MPI_Comm*)communicator;
     int me, value = -1;
     MPI_Comm_rank(comm, &me);
+    pthread_barrier_wait(&all_started);
     MPI_Win win = window(comm, &word);
     MPI_Barrier(comm);
     put(win, (me + 1) % size, me);
@@ -282,12 +285,14 @@ static void threads(void) {
     MPI_Comm comm[THREADS];
     for (int i = 0; i < THREADS; ++i)
         MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 == 0 ? rank : size - rank, &comm[i]);
+    pthread_barrier_init(&all_started, NULL, THREADS);
     for (int i = 0; i < THREADS; ++i)
         pthread_create(&thread[i], NULL, make_window, &comm[i]);
     for (int i = 0; i < THREADS; ++i) {
         pthread_join(thread[i], NULL);
         MPI_Comm_free(&comm[i]);
     }
+    pthread_barrier_destroy(&all_started);
 }
 
 static void ring(void) {

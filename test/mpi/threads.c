@@ -1,11 +1,12 @@
 // MPI_THREAD_MULTIPLE: threads that lock different targets, share an epoch, flush for each other,
-// use windows of their own, and make windows side by side.
+// accumulate, attach memory, use windows of their own, and make windows side by side. Under
+// ThreadSanitizer, too (check_tsan).
 #include "mpi_test.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-enum { THREADS = 4, TIMES = 100 };
+enum { THREADS = 4, TIMES = 100, ROUNDS = 12 };
 
 struct worker {
     pthread_t thread;
@@ -196,15 +197,23 @@ static void* own_window(void* argument) {
     return NULL;
 }
 
-static void windows_side_by_side(void) {
-    MPI_Comm comms[THREADS];
+static void comms_make(MPI_Comm comms[THREADS]) {
     for (int i = 0; i < THREADS; ++i) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
         MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
     }
-    run_threads(NULL, comms, THREADS, own_window);
+}
+
+static void comms_free(MPI_Comm comms[THREADS]) {
     for (int i = 0; i < THREADS; ++i)
         MPI_Comm_free(&comms[i]);
+}
+
+static void windows_side_by_side(void) {
+    MPI_Comm comms[THREADS];
+    comms_make(comms);
+    run_threads(NULL, comms, THREADS, own_window);
+    comms_free(comms);
 }
 
 /// One thread waits for a lock that another process gives back only after a message from our other
@@ -246,6 +255,270 @@ static void waiting_thread_blocks_nobody(void) {
     window_close(&w);
 }
 
+/// Where the accumulates of all threads go, in words: elements that an atomic of the CPU changes,
+/// one that is too wide for it, and two with a gap between them.
+enum { SUM, MOST, NARROW, SWAPPED, WIDE, GAP = WIDE + 2, PLACES = GAP + 3 };
+
+static MPI_Datatype with_gap;
+
+static void increment_by_swap(const struct window* w, int t) {
+    int64_t expected, next, before = 0;
+    do {
+        expected = before;
+        next = expected + 1;
+        OK(MPI_Compare_and_swap(&next, &expected, &before, MPI_INT64_T, t, at(w, t, SWAPPED),
+                                w->win));
+        OK(MPI_Win_flush(t, w->win));
+    } while (before != expected);
+}
+
+static void* accumulate_everything(void* argument) {
+    const struct worker* me = argument;
+    const struct window* w = me->w;
+    const int64_t ones[2] = {1, 1};
+    const int32_t narrow = 1;
+    const long double wide = 1;
+    for (int i = 0; i < T.ranks * ROUNDS; ++i) {
+        const int t = (T.rank + i) % T.ranks;
+        const int64_t mine = 1000 * i + 10 * T.rank + me->id;
+        int64_t most = -1;
+        int32_t drawn = -1;
+        OK(MPI_Accumulate(ones, 1, MPI_INT64_T, t, at(w, t, SUM), 1, MPI_INT64_T, MPI_SUM, w->win));
+        OK(MPI_Get_accumulate(&mine, 1, MPI_INT64_T, &most, 1, MPI_INT64_T, t, at(w, t, MOST), 1,
+                              MPI_INT64_T, MPI_MAX, w->win));
+        OK(MPI_Fetch_and_op(&narrow, &drawn, MPI_INT32_T, t, at(w, t, NARROW), MPI_SUM, w->win));
+        OK(MPI_Accumulate(&wide, 1, MPI_LONG_DOUBLE, t, at(w, t, WIDE), 1, MPI_LONG_DOUBLE, MPI_SUM,
+                          w->win));
+        OK(MPI_Accumulate(ones, 2, MPI_INT64_T, t, at(w, t, GAP), 1, with_gap, MPI_SUM, w->win));
+        OK(MPI_Win_flush(t, w->win));
+        CHECK(most >= 0 && drawn >= 0);
+        increment_by_swap(w, t);
+    }
+    return NULL;
+}
+
+static void check_accumulates(const struct window* w) {
+    const int64_t* const word = (const int64_t*)w->base;
+    const int64_t times = (int64_t)THREADS * ROUNDS * T.ranks;
+    int32_t narrow;
+    long double wide;
+    local_begin(w);
+    memcpy(&narrow, &word[NARROW], sizeof narrow);
+    memcpy(&wide, &word[WIDE], sizeof wide);
+    CHECK_EQ(times, word[SUM]);
+    CHECK_EQ(times, narrow);
+    CHECK_EQ(times, word[SWAPPED]);
+    CHECK_REAL((double)times, (double)wide);
+    CHECK_EQ(times, word[GAP]);
+    CHECK_EQ(0, word[GAP + 1]);
+    CHECK_EQ(times, word[GAP + 2]);
+    local_end_all(w);
+}
+
+static void accumulates_of_threads(void) {
+    struct window w;
+    if (!open_words(&w, PLACES))
+        return;
+    MPI_Type_vector(2, 1, 2, MPI_INT64_T, &with_gap);
+    MPI_Type_commit(&with_gap);
+    OK(MPI_Win_lock_all(0, w.win));
+    run_threads(&w, NULL, THREADS, accumulate_everything);
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_accumulates(&w);
+    MPI_Type_free(&with_gap);
+    window_close(&w);
+}
+
+/// The rank before this one, that it is exposed to, and the one behind it, its target.
+static MPI_Group from_left, to_right;
+
+static void groups_make(void) {
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, (int[]){(T.rank + T.ranks - 1) % T.ranks}, &from_left);
+    MPI_Group_incl(all, 1, (int[]){(T.rank + 1) % T.ranks}, &to_right);
+    MPI_Group_free(&all);
+}
+
+static void groups_free(void) {
+    MPI_Group_free(&from_left);
+    MPI_Group_free(&to_right);
+}
+
+static void active_begin(const struct window* w, bool fence) {
+    if (fence) {
+        OK(MPI_Win_fence(0, w->win));
+    } else {
+        OK(MPI_Win_post(from_left, 0, w->win));
+        OK(MPI_Win_start(to_right, 0, w->win));
+    }
+}
+
+static void active_end(const struct window* w, bool fence, bool test) {
+    int done = !test;
+    if (fence) {
+        OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, w->win));
+        return;
+    }
+    OK(MPI_Win_complete(w->win));
+    if (!test)
+        OK(MPI_Win_wait(w->win));
+    while (!done)
+        OK(MPI_Win_test(w->win, &done));
+}
+
+/// An epoch of active target that one thread opens and closes is that of all its threads.
+static pthread_barrier_t together;
+
+static void* put_in_active_epoch(void* argument) {
+    const struct worker* me = argument;
+    const struct window* w = me->w;
+    const int t = (T.rank + 1) % T.ranks;
+    const int64_t one = 1;
+    for (int i = 0; i < ROUNDS; ++i) {
+        const int64_t value = 10 * i + me->id;
+        if (me->id == 0)
+            active_begin(w, i % 2 == 0);
+        pthread_barrier_wait(&together);
+        OK(MPI_Put(&value, 1, MPI_INT64_T, t, at(w, t, 1 + me->id), 1, MPI_INT64_T, w->win));
+        OK(MPI_Accumulate(&one, 1, MPI_INT64_T, t, at(w, t, 0), 1, MPI_INT64_T, MPI_SUM, w->win));
+        pthread_barrier_wait(&together);
+        if (me->id == 0)
+            active_end(w, i % 2 == 0, i % 4 == 1);
+        pthread_barrier_wait(&together);
+        CHECK_EQ((long long)THREADS * (i + 1), ((int64_t*)w->base)[0]);
+        CHECK_EQ(value, ((int64_t*)w->base)[1 + me->id]);
+        pthread_barrier_wait(&together);
+        if (me->id == 0)
+            MPI_Barrier(MPI_COMM_WORLD); // all have looked before any puts again
+    }
+    return NULL;
+}
+
+static void active_epoch_of_threads(void) {
+    struct window w;
+    if (!open_words(&w, 1 + THREADS))
+        return;
+    groups_make();
+    pthread_barrier_init(&together, NULL, THREADS);
+    run_threads(&w, NULL, THREADS, put_in_active_epoch);
+    pthread_barrier_destroy(&together);
+    groups_free();
+    window_close(&w);
+}
+
+static void lock_many_times(const struct window* w) {
+    for (int i = 0; i < 2 * ROUNDS; ++i) {
+        const int t = i % w->ranks;
+        const bool exclusive = i % 3 != 2;
+        OK(MPI_Win_lock(exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, t, 0, w->win));
+        if (exclusive)
+            increment_pair(w, t);
+        OK(MPI_Win_unlock(t, w->win));
+    }
+}
+
+static void lock_all_many_times(const struct window* w) {
+    const int64_t one = 1;
+    for (int i = 0; i < 2 * ROUNDS; ++i) {
+        const int t = i % w->ranks;
+        OK(MPI_Win_lock_all(0, w->win));
+        OK(MPI_Accumulate(&one, 1, MPI_INT64_T, t, at(w, t, 0), 1, MPI_INT64_T, MPI_SUM, w->win));
+        OK(MPI_Win_flush(t, w->win));
+        OK(MPI_Win_unlock_all(w->win));
+    }
+}
+
+static void fence_or_post_many_times(const struct window* w, bool fence) {
+    const int t = (w->rank + 1) % w->ranks;
+    for (int64_t i = 1; i <= ROUNDS; ++i) {
+        active_begin(w, fence);
+        OK(MPI_Put(&i, 1, MPI_INT64_T, t, at(w, t, 0), 1, MPI_INT64_T, w->win));
+        active_end(w, fence, i % 2 == 0);
+        CHECK_EQ(i, ((int64_t*)w->base)[0]);
+        MPI_Barrier(w->comm);
+    }
+}
+
+/// Each thread has a window of its own, and synchronizes in another way than the others.
+static void* synchronize_own_way(void* argument) {
+    const struct worker* me = argument;
+    struct window w;
+    if (!window_open_with(&w, T.flavor, me->comms[me->id], 2 * sizeof(int64_t), sizeof(int64_t),
+                          MPI_INFO_NULL))
+        return NULL;
+    if (me->id == 0)
+        lock_many_times(&w);
+    else if (me->id == 1)
+        lock_all_many_times(&w);
+    else
+        fence_or_post_many_times(&w, me->id == 2);
+    MPI_Barrier(w.comm);
+    window_close(&w);
+    return NULL;
+}
+
+static void mixed_synchronization(void) {
+    MPI_Comm comms[THREADS];
+    comms_make(comms);
+    groups_make();
+    run_threads(NULL, comms, THREADS, synchronize_own_way);
+    groups_free();
+    comms_free(comms);
+}
+
+/// Threads attach and detach memory, and put to what the same thread of another rank attached.
+static int attachings;
+
+static void* attach_own_memory(void* argument) {
+    const struct worker* me = argument;
+    const int left = (T.rank + T.ranks - 1) % T.ranks, right = (T.rank + 1) % T.ranks;
+    const MPI_Comm comm = me->comms[me->id];
+    for (int i = 0; i < attachings; ++i) {
+        int64_t* const mine = aligned_alloc(64, 64);
+        MPI_Aint here, there;
+        *mine = -1;
+        OK(MPI_Win_attach(me->w->win, mine, 64));
+        MPI_Get_address(mine, &here);
+        OK(MPI_Sendrecv(&here, 1, MPI_AINT, left, 0, &there, 1, MPI_AINT, right, 0, comm,
+                        MPI_STATUS_IGNORE));
+        const int64_t value = 10 * i + me->id;
+        OK(MPI_Put(&value, 1, MPI_INT64_T, right, there, 1, MPI_INT64_T, me->w->win));
+        OK(MPI_Win_flush(right, me->w->win));
+        MPI_Barrier(comm);
+        OK(MPI_Win_sync(me->w->win));
+        CHECK_EQ(value, *mine);
+        OK(MPI_Win_detach(me->w->win, mine));
+        free(mine);
+    }
+    return NULL;
+}
+
+static void attach_by_threads(int times) {
+    struct window w;
+    MPI_Comm comms[THREADS];
+    if (!open_words(&w, 1))
+        return;
+    attachings = times;
+    comms_make(comms);
+    OK(MPI_Win_lock_all(0, w.win));
+    run_threads(&w, comms, THREADS, attach_own_memory);
+    OK(MPI_Win_unlock_all(w.win));
+    comms_free(comms);
+    window_close(&w);
+}
+
+static void regions_of_threads(void) {
+    attach_by_threads(ROUNDS);
+}
+
+/// The threads read the table of a rank of another node side by side. It takes thousands of times
+/// until one that was slow comes with an old table between another one's look and its put.
+static void regions_of_threads_often(void) {
+    attach_by_threads(250 * ROUNDS);
+}
+
 static const struct test_case cases[] = {
     {.name = "different_targets", .run = different_targets, .each = IN_ANY},
     {.name = "one_epoch_for_all_threads", .run = one_epoch_for_all_threads, .each = IN_ANY},
@@ -256,6 +529,14 @@ static const struct test_case cases[] = {
      .run = waiting_thread_blocks_nobody,
      .each = IN_ANY,
      .min_ranks = 2},
+    {.name = "accumulates_of_threads", .run = accumulates_of_threads, .each = IN_ANY},
+    {.name = "active_epoch_of_threads", .run = active_epoch_of_threads, .each = IN_ANY},
+    {.name = "mixed_synchronization", .run = mixed_synchronization, .each = IN_ANY},
+    {.name = "regions_of_threads", .run = regions_of_threads, .each = IN_DYNAMIC},
+    {.name = "regions_of_threads_often",
+     .run = regions_of_threads_often,
+     .each = IN_DYNAMIC,
+     .deep = true},
 };
 
 int main(int argc, char** argv) {
