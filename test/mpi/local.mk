@@ -40,3 +40,31 @@ endif
 EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
 	test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
+
+## Component and programs once more, for ThreadSanitizer: an object of librmalock_core.la would hide its races. With
+## -rpath libtool makes a module, though nobody installs it. Its undefined functions are those of ThreadSanitizer, whose
+## runtime is the program's. -Wno-tsan: a header of Open MPI has a fence, which ThreadSanitizer does not model.
+mpi_tsan_names = racing_puts threads network requests active flavors accumulate
+mpi_tsan_binaries = $(mpi_tsan_names:%=test/mpi/tsan/%)
+
+if CAN_TEST
+TESTS += test/mpi/check_tsan
+check_LTLIBRARIES = test/mpi/tsan/mca_osc_rmalock.la
+test_mpi_tsan_mca_osc_rmalock_la_SOURCES = $(mca_osc_rmalock_la_SOURCES) $(librmalock_core_la_SOURCES) \
+	$(librmalock_ucx_la_SOURCES)
+test_mpi_tsan_mca_osc_rmalock_la_CPPFLAGS = $(mca_osc_rmalock_la_CPPFLAGS) $(UCX_CFLAGS)
+test_mpi_tsan_mca_osc_rmalock_la_CFLAGS = $(AM_CFLAGS) $(tsan_flags) -Wno-tsan
+test_mpi_tsan_mca_osc_rmalock_la_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
+test_mpi_tsan_mca_osc_rmalock_la_LIBADD = $(UCX_LIBS) $(OMPI_LIBS) $(HWLOC_LIBS) $(PMIX_LIBS)
+test_mpi_tsan_mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/test/mpi/tsan \
+	-Wl,--version-script=$(srcdir)/ompi_osc_rmalock/exports.map
+EXTRA_test_mpi_tsan_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
+
+check_DATA += $(mpi_tsan_binaries)
+endif
+CLEANFILES += $(mpi_tsan_binaries)
+EXTRA_DIST += test/mpi/check_tsan test/mpi/racing_puts.c test/mpi/tsan_suppressions
+
+$(mpi_tsan_binaries): test/mpi/tsan/%: test/mpi/%.c $(mpi_test_includes)
+	@$(MKDIR_P) test/mpi/tsan
+	$(AM_V_CC)$(MPICC) $(mpi_test_cflags) $(tsan_flags) -I$(srcdir)/test/mpi -o $@ $< -pthread
