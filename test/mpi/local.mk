@@ -48,7 +48,7 @@ mpi_tsan_names = racing_puts threads network requests active flavors accumulate
 mpi_tsan_binaries = $(mpi_tsan_names:%=test/mpi/tsan/%)
 
 if CAN_TEST
-TESTS += test/mpi/check_tsan
+FULL_TESTS += test/mpi/check_tsan
 check_LTLIBRARIES = test/mpi/tsan/mca_osc_rmalock.la
 test_mpi_tsan_mca_osc_rmalock_la_SOURCES = $(mca_osc_rmalock_la_SOURCES) $(librmalock_core_la_SOURCES) \
 	$(librmalock_ucx_la_SOURCES)
