@@ -8,6 +8,8 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/callbacks.hh \
 	ucx_glue/completion.hh \
 	ucx_glue/data.cc \
+	ucx_glue/descriptors.cc \
+	ucx_glue/descriptors.hh \
 	ucx_glue/flush.cc \
 	ucx_glue/memory.cc \
 	ucx_glue/memory.hh \
@@ -18,6 +20,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/progress_thread.hh \
 	ucx_glue/pulse.cc \
 	ucx_glue/relief.hh \
+	ucx_glue/room.cc \
 	ucx_glue/signals.hh \
 	ucx_glue/status.cc \
 	ucx_glue/status.hh \

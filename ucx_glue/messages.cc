@@ -132,13 +132,13 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
                               address, value};
     const Lock lock = locked_for_message();
     ++counters_.posts;
-    if (!peer.apart_)
+    if (peer.words_way_ != WordsWay::apart)
         part_words(peer);
     peer.told_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
     // One question at a time: who tells much at once goes on as it began.
-    if (!peer.apart_ && peer.words_met_ && peer.asked_.load() == peer.heard_.load())
+    if (peer.words_way_ == WordsWay::met && peer.asked_.load() == peer.heard_.load())
         ask({&peer, 0, peer.told_.load()});
 }
 
@@ -147,18 +147,19 @@ void Worker::part_words(Peer& peer) {
     constexpr std::uint64_t kFew = 16;
     if (peer.told_.load(std::memory_order_relaxed) < kFew)
         return;
-    if (peer.words_endpoint_ == nullptr) {
+    if (peer.words_way_ == WordsWay::shared && !peer.together_ && has_room_for_words()) {
         peer.parting_.store(true, std::memory_order_relaxed);
         open(peer.words_endpoint_, peer);
+        peer.words_way_ = WordsWay::greeted;
         transmit_by(peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
     }
-    peer.apart_ = peer.words_met_ && peer.heard_.load(std::memory_order_acquire) ==
-                                         peer.told_.load(std::memory_order_relaxed);
+    if (peer.words_way_ == WordsWay::met && peer.all_stored())
+        peer.words_way_ = WordsWay::apart;
 }
 
 void Worker::transmit_word(Peer& peer, const WordMessage& message) {
-    if (peer.apart_)
+    if (peer.words_way_ == WordsWay::apart)
         transmit_by(peer.words_endpoint_, kWordId, bytes_of(message), {});
     else
         transmit(peer, kWordId, bytes_of(message), {});
@@ -167,6 +168,10 @@ void Worker::transmit_word(Peer& peer, const WordMessage& message) {
 /// Asks for an answer that says the same.
 void Worker::greet(Peer& peer, std::uint64_t greeting) {
     transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, greeting}), {});
+}
+
+void Worker::answer(Peer& peer, std::uint64_t greeting_or_told) {
+    transmit(peer, kWordId, bytes_of({WordMessage::Kind::heard, 0, greeting_or_told}), {});
 }
 
 /// Has the peer say when it has stored what was told, unless it is to say so already.
@@ -187,10 +192,9 @@ void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& messag
     if (sender == nullptr)
         raise("find who told a word", UCS_ERR_NO_ELEM);
     if (message.kind == WordMessage::Kind::heard)
-        sender->hear(message.value);
-    else
-        worker.transmit(*sender, kWordId, bytes_of({WordMessage::Kind::heard, 0, message.value}),
-                        {});
+        return sender->hear(message.value);
+    worker.meet(*sender, message.value);
+    worker.answer(*sender, message.value);
 }
 
 ucs_status_t Callbacks::told(void* arg, const void*, std::size_t, void* data, std::size_t bytes,

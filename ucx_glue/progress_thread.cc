@@ -98,6 +98,7 @@ struct ProgressThread::State {
     }
 
     void take_turn() {
+        worker.check_descriptors();
         if (peer_timeout.count() != 0)
             worker.check_peers(peer_timeout);
         if (others_serve())

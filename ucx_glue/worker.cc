@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -34,7 +35,7 @@ ucp_context* open_context(const Worker::Options& options, const Settings& settin
           ucp_config_read(nullptr, nullptr, &config));
     ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
     for (const auto& [name, value] : settings)
-        (void)ucp_config_modify(config, name, value); // only time is lost without
+        (void)ucp_config_modify(config, name, value); // without, more time or descriptors go
     const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
@@ -49,24 +50,51 @@ ucp_context* open_context(const Worker::Options& options, const Settings& settin
     return context;
 }
 
-bool uses_tcp(ucp_context* context) {
-    const auto print = [context](std::FILE* to) { ucp_context_print_info(context, to); };
-    return printed(print).find("tcp/") != std::string::npos;
+/// What may link the nodes.
+struct Networks {
+    bool tcp = false, adapters = false;
+};
+
+/// UCX prints each as "-- transport/device", an adapter's device with its port ("mlx5_0:1").
+Networks networks_of(ucp_context* context) {
+    const std::string text =
+        printed([context](std::FILE* to) { ucp_context_print_info(context, to); });
+    constexpr std::string_view kBefore = " -- ";
+    Networks found;
+    for (std::string_view left = text; left.find(kBefore) != left.npos;) {
+        left.remove_prefix(left.find(kBefore) + kBefore.size());
+        const std::string_view resource = left.substr(0, left.find('\n'));
+        const bool tcp = resource.starts_with("tcp/");
+        found.tcp |= tcp;
+        found.adapters |= !tcp && resource.find(':') != resource.npos;
+    }
+    return found;
 }
 
+bool links_by_tcp(const Networks& networks) {
+    return networks.tcp && !networks.adapters;
+}
+
+/// Unless the user says something:
+///
 /// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
-/// answer: with its own 8 KiB five for 32 KiB. Where TCP is used they are longer, unless the user
-/// says something.
-Settings tcp_settings(const Worker::Options& options) {
-    Settings wanted, known;
+/// answer: with its own 8 KiB five for 32 KiB. They are longer.
+///
+/// It connects two devices of a host for rendezvous, which nothing here uses: a descriptor for
+/// each. One device has to do. Where there are adapters as well, their ports may share puts.
+Settings tcp_settings(const Worker::Options& options, const Networks& networks) {
+    Settings wanted, settings;
     if (std::getenv("UCX_TCP_TX_SEG_SIZE") == nullptr)
         wanted.emplace_back("TX_SEG_SIZE", "64k");
     if (options.connects_in_progress)
         wanted.emplace_back("CONN_NB", "y");
     for (const auto& [option, value] : wanted)
         if (const char* const name = tcp_option(option, value); name != nullptr)
-            known.emplace_back(name, value);
-    return known;
+            settings.emplace_back(name, value);
+    if (links_by_tcp(networks) && std::getenv("UCX_MAX_RNDV_RAILS") == nullptr &&
+        std::getenv("UCX_MAX_RNDV_LANES") == nullptr)
+        settings.emplace_back("MAX_RNDV_RAILS", "1");
+    return settings;
 }
 
 /// Only a context tells whether TCP is used, and UCX would warn of its options where it is not: so
@@ -74,9 +102,10 @@ Settings tcp_settings(const Worker::Options& options) {
 ucp_context* open_context_for(const Worker::Options& options) {
     const std::lock_guard lock(opening);
     ucp_context* const first = open_context(options, {});
-    if (!uses_tcp(first))
+    const Networks networks = networks_of(first);
+    if (!networks.tcp)
         return first;
-    const Settings settings = tcp_settings(options);
+    const Settings settings = tcp_settings(options, networks);
     if (settings.empty())
         return first;
     ucp_cleanup(first);
@@ -132,6 +161,7 @@ Worker::Worker(const Options& options)
     handler.id = kWordId;
     handler.cb = Callbacks::told;
     check("set the handler of words", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
+    takes_descriptors_ = links_by_tcp(networks_of(context_.get()));
     address_ = read_address(worker_.get());
     measure_key();
 }
@@ -158,6 +188,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
     {
         const Lock lock = locked();
         for (Peer* peer : peers) {
+            connected_ -= peer->endpoint_ != nullptr;
             for (ucp_ep** endpoint : {&peer->words_endpoint_, &peer->endpoint_}) {
                 if (*endpoint == nullptr)
                     continue;
@@ -166,7 +197,8 @@ void Worker::close(const std::vector<Peer*>& peers) {
                 if (UCS_PTR_IS_PTR(request))
                     closing.push_back(request);
             }
-            peer->met_ = peer->greeted_ = peer->words_met_ = peer->apart_ = false;
+            peer->met_ = peer->greeted_ = peer->tells_apart_ = false;
+            peer->words_way_ = WordsWay::shared;
             peer->parting_ = false;
             peer->pulse_.reset();
         }
@@ -233,15 +265,24 @@ Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answ
 /// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
 /// shared memory, which does not offer it; and closing is as quiet without.
 void Worker::open(ucp_ep*& endpoint, const Peer& peer) {
+    take_descriptor();
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(peer.address_.data());
-    check("open an endpoint", ucp_ep_create(worker_.get(), &params, &endpoint));
+    const ucs_status_t status = ucp_ep_create(worker_.get(), &params, &endpoint);
+    if (status == UCS_OK)
+        return;
+    if (const Descriptors::Count now = Descriptors::count(); now.left() == 0)
+        throw Error("UCX: open an endpoint: all " + std::to_string(now.limit) +
+                    " file descriptors are used (ulimit -n)");
+    check("open an endpoint", status);
 }
 
 ucp_ep* Worker::endpoint(Peer& peer) {
-    if (peer.endpoint_ == nullptr)
+    if (peer.endpoint_ == nullptr) {
         open(peer.endpoint_, peer);
+        ++connected_;
+    }
     return peer.endpoint_;
 }
 

@@ -25,6 +25,7 @@
 
 #include "fabric/waiter.hh"
 #include "ucx_glue/completion.hh"
+#include "ucx_glue/descriptors.hh"
 #include "ucx_glue/memory.hh"
 #include "ucx_glue/operation.hh"
 #include "ucx_glue/relief.hh"
@@ -36,6 +37,14 @@ namespace rmalock::ucx {
 /// order in which it was sent; over several ucp_worker_fence is not relied on, which in UCX's weak
 /// mode (UCX_FENCE_MODE) has no lane wait for another.
 enum class Lanes : std::uint8_t { unknown, one, several };
+
+/// Which way told words go (Worker::tell).
+enum class WordsWay : std::uint8_t {
+    shared,  ///< over the endpoint for all else; there is no other one
+    greeted, ///< the same; the words' own was greeted and has brought nothing back
+    met,     ///< the same; it has, and words take it once all that were told are stored
+    apart,   ///< over their own endpoint
+};
 
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
 class Peer {
@@ -67,22 +76,33 @@ class Peer {
 
     /// What a greeting over the words' own endpoint says; over the other one it says 0.
     static constexpr std::uint64_t kWordsGreeting = ~std::uint64_t{0};
-
     /// What a pulse says (Worker::check_peers).
     static constexpr std::uint64_t kPulse = kWordsGreeting - 1;
+    /// Comes as an answer, unasked: the peer is short of descriptors, and words are to go without
+    /// an endpoint of their own.
+    static constexpr std::uint64_t kTogether = kWordsGreeting - 2;
 
     /// All words up to number `told` are stored; or a greeting or a pulse is answered.
     void hear(std::uint64_t told) {
         if (told == kPulse)
             return pulse_.reset();
+        if (told == kTogether) {
+            together_ = true;
+            return;
+        }
         if (told == kWordsGreeting) {
-            words_met_ = true;
+            words_way_ = WordsWay::met;
             parting_.store(false, std::memory_order_release);
             return;
         }
         met_ = met_ || told == 0;
         heard_.store(std::max(told, heard_.load(std::memory_order_relaxed)),
                      std::memory_order_release);
+    }
+
+    /// All words that were told are stored: the next ones may take another way.
+    bool all_stored() const {
+        return heard_.load(std::memory_order_acquire) == told_.load(std::memory_order_relaxed);
     }
 
     /// Whether only gets were posted since the last flush: they are complete at the peer when they
@@ -116,12 +136,14 @@ class Peer {
     bool answers_;                                               ///< see Worker::introduce
     std::optional<std::chrono::steady_clock::time_point> pulse_; ///< since when one is unanswered
     ucp_ep* endpoint_ = nullptr;                                 ///< created on first use
-    /// Another one, for told words alone (see Worker::tell), opened for peers that are told often.
-    /// Words take it (`apart_`) once it has brought something back (`words_met_`) and all that went
-    /// over the first one are stored. So a release does not wait for a connection while the next
-    /// lock overtakes it.
+    /// Another one, for told words alone (see Worker::tell), opened for peers that are told often
+    /// while descriptors are plenty. Words take it once it has brought something back and all that
+    /// went over the first one are stored. So a release does not wait for a connection while the
+    /// next lock overtakes it.
     ucp_ep* words_endpoint_ = nullptr;
-    bool words_met_ = false, apart_ = false;
+    WordsWay words_way_ = WordsWay::shared;
+    bool together_ = false;    ///< it is not to be opened
+    bool tells_apart_ = false; ///< the peer has such an endpoint to this process
     /// It was greeted and has brought nothing back: flushes wait for that, so that nobody is asked
     /// who may have gone.
     std::atomic<bool> parting_{false};
@@ -176,6 +198,12 @@ using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
 
 struct WordMessage;
 
+/// To other processes: the first ones to each, and the second ones, for told words. Over TCP each
+/// is a descriptor, which UCX has both directions share.
+struct Connections {
+    std::size_t first = 0, second = 0;
+};
+
 class Worker {
   public:
     /// Messages that this side still keeps a copy of before send() waits.
@@ -200,6 +228,8 @@ class Worker {
         /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
         /// refuse sleep.
         bool (*after_progress)(bool any) = nullptr;
+        /// Called with the worker locked when the limit of file descriptors is near, once.
+        void (*descriptors_near)(const Descriptors::Count& now) = nullptr;
     };
 
     /// Throws Error.
@@ -229,6 +259,15 @@ class Worker {
     /// Makes a peer known. Nothing is sent. `answers`: it has a progress thread, so that it answers
     /// whatever the program does. If it is known already, the rest is ignored.
     Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false);
+    /// Whether a connection takes a file descriptor: TCP links the nodes.
+    bool takes_descriptors() const { return takes_descriptors_; }
+    Connections connections() const;
+    /// Connects, unless that has been done, and waits until the peer has answered.
+    void connect(const fabric::Waiter& waiter, Peer& peer);
+    /// One connection to that peer has to do: words are told without one of their own.
+    void keep_together(Peer& peer);
+    /// To be called often: looks now and then how many descriptors are left.
+    void check_descriptors();
     /// To be called often: while a thread waits, asks the peers that answer now and then whether
     /// they are there. Once one has been silent for `timeout` that is a failure of the worker.
     void check_peers(std::chrono::steady_clock::duration timeout);
@@ -293,7 +332,8 @@ class Worker {
     /// Words have an endpoint of their own, over TCP a connection. On one that carries answers
     /// too, Linux holds its acknowledgements back for the next answer, but sends one as soon as
     /// somebody reads the second small packet that came without an answer between: when a release
-    /// is told and a fetch follows, just before that is served. It took 4 of 26 us.
+    /// is told and a fetch follows, just before that is served. It took 4 of 26 us. It is a
+    /// descriptor more for the peer, so they go without where those are scarce (room.cc).
     void tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t value);
 
     // ---- data -----------------------------------------------------------------------------------
@@ -395,6 +435,9 @@ class Worker {
     // All of these are called with the worker locked.
     void open(ucp_ep*& endpoint, const Peer& peer);
     ucp_ep* endpoint(Peer& peer);
+    void take_descriptor();
+    void look_at_descriptors();
+    bool has_room_for_words();
     void part_words(Peer& peer);
     void transmit_word(Peer& peer, const WordMessage& message);
     Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
@@ -408,6 +451,8 @@ class Worker {
     void take_failure(const std::string& text);
     void transmit_deferred();
     void greet(Peer& peer, std::uint64_t greeting);
+    void answer(Peer& peer, std::uint64_t greeting_or_told);
+    void meet(Peer& peer, std::uint64_t greeting);
     void ask_for_pulse(Peer& peer, Clock::time_point now);
     static Lanes lanes(Peer& peer);
     bool begin_flush(const Goal& goal);
@@ -433,6 +478,7 @@ class Worker {
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
     Relief relief_;
     Clock::time_point checked_; ///< when check_peers looked
+    Clock::time_point looked_;  ///< when check_descriptors did
     Options options_;
     Bytes address_;
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;
@@ -445,6 +491,11 @@ class Worker {
     std::atomic<bool> failed_{false};
 
     std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
+    std::size_t connected_ = 0; ///< peers with an endpoint
+    Descriptors descriptors_;
+    bool takes_descriptors_ = false;
+    bool near_ = false; ///< the limit of descriptors was near when looked at last
+    bool warned_ = false;
     std::vector<Peer*> unflushed_peers_; ///< every peer that is unflushed, and some that were
     std::deque<Peer*> queued_peers_;     ///< those with a queue, in turn
     std::size_t in_flight_ = 0;          ///< issued requests that are not complete

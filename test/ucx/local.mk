@@ -7,6 +7,7 @@ ucx_test_sources = \
 	test/ucx/processes.cc \
 	test/ucx/processes.hh \
 	test/ucx/progress_thread_test.cc \
+	test/ucx/room_test.cc \
 	test/ucx/verbs_test.cc
 ucx_test_cppflags = $(ucx_glue_cppflags) -I$(srcdir)/test/ucx $(GTEST_CFLAGS)
 

@@ -1,0 +1,161 @@
+// What a worker takes of the file descriptors, and what it does where they are scarce.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "processes.hh"
+#include "ucx_glue/descriptors.hh"
+
+namespace rmalock::ucx::test {
+namespace {
+
+/// Over all devices there are: UCX would connect two.
+constexpr Transport kTcpOverAll{"tcp", "tcp,self"};
+
+/// So many words that they are told by an endpoint of their own.
+constexpr int kMany = 100;
+
+void tell_all(Site& site, int words) {
+    for (int n = 0; n < words; ++n)
+        for (int to = 0; to < site.size; ++to) {
+            if (to == site.rank)
+                continue;
+            site.worker.tell(site.peer(to), Tell::add, site.address(to, 0), 1);
+            site.worker.fetch(site.waiter, site.peer(to), Fetch::add, site.address(to, 1),
+                              site.key(to), 1);
+        }
+    site.worker.flush_all(site.waiter);
+}
+
+void expect_told(Site& site, int words) {
+    const auto all = static_cast<std::uint64_t>(words * (site.size - 1));
+    EXPECT_EQ(site.memory[0], all) << "told words";
+    EXPECT_EQ(site.memory[1], all) << "fetched ones";
+}
+
+/// The soft limit, so that so many more descriptors than now may be opened.
+void leave_descriptors(std::size_t more) {
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = Descriptors::count().used + more;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+int warnings = 0;
+Descriptors::Count warned_at;
+void warn(const Descriptors::Count& now) {
+    ++warnings;
+    warned_at = now;
+}
+Worker::Options warning_options(const World& world) {
+    Worker::Options options = default_options(world);
+    options.descriptors_near = warn;
+    return options;
+}
+
+TEST(Room, DescriptorsAreCounted) {
+    const Descriptors::Count before = Descriptors::count();
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_EQ(before.limit, limit.rlim_cur);
+    const int more = open("/dev/null", O_RDONLY);
+    EXPECT_EQ(Descriptors::count().used, before.used + 1);
+    close(more);
+    EXPECT_EQ(Descriptors::count().used, before.used);
+    EXPECT_EQ(before.left(), before.limit - before.used);
+}
+
+TEST(Room, NoneAreLeftWhereAllAreUsed) {
+    run_world(1, kTcpOverAll, [](World&) {
+        leave_descriptors(5);
+        std::vector<int> all;
+        for (int more; (more = dup(STDIN_FILENO)) >= 0;)
+            all.push_back(more);
+        EXPECT_EQ(Descriptors::count().left(), 0u);
+        for (const int descriptor : all)
+            close(descriptor);
+        EXPECT_EQ(Descriptors::count().left(), 5u);
+    });
+}
+
+TEST(Room, TheLimitIsNearBeforeItIsReached) {
+    EXPECT_TRUE(Descriptors::is_near({50, 60}));
+    EXPECT_FALSE(Descriptors::is_near({20, 60}));
+    EXPECT_TRUE(Descriptors::is_near({900, 1024}));
+    EXPECT_FALSE(Descriptors::is_near({800, 1024}));
+}
+
+TEST(Room, APeerTakesTwoDescriptorsAtMost) {
+    run_world(4, kTcpOverAll, [](World& world) {
+        Site site(world, default_options(world), 64);
+        const std::size_t before = Descriptors::count().used;
+        tell_all(site, kMany);
+        site.fence();
+        expect_told(site, kMany);
+        EXPECT_LE(Descriptors::count().used, before + 2 * 3);
+        EXPECT_EQ(site.worker.connections().first, 3u);
+        EXPECT_EQ(site.worker.connections().second, 3u) << "for words";
+        site.fence();
+    });
+}
+
+/// Nor do the peers open one to a process that is near the limit.
+TEST(Room, NearTheLimitAProcessWarnsAndHasOneConnectionToEachPeer) {
+    run_world(3, kTcpOverAll, [](World& world) {
+        Site site(world, warning_options(world), 64);
+        tell_all(site, 1);
+        site.fence();
+        if (site.rank == 0) {
+            leave_descriptors(10);
+            site.worker.check_descriptors();
+            EXPECT_EQ(warned_at.left(), 10u);
+        }
+        site.fence();
+        tell_all(site, 1); // what rank 0 answers comes after what it has asked for
+        tell_all(site, kMany);
+        site.fence();
+        expect_told(site, kMany + 2);
+        EXPECT_EQ(site.worker.connections().first, 2u);
+        EXPECT_EQ(site.worker.connections().second, site.rank == 0 ? 0u : 1u) << "between two";
+        EXPECT_EQ(warnings, site.rank == 0 ? 1 : 0);
+        site.fence();
+    });
+}
+
+TEST(Room, WordsGetNoConnectionWhileDescriptorsAreScarce) {
+    run_world(3, kTcpOverAll, [](World& world) {
+        Site site(world, warning_options(world), 64);
+        tell_all(site, 1); // while all connect at once there are more connections for a moment
+        site.fence();
+        leave_descriptors(2 * Descriptors::reserve(0) - 8);
+        tell_all(site, kMany);
+        site.fence();
+        expect_told(site, kMany + 1);
+        EXPECT_EQ(site.worker.connections().first, 2u);
+        EXPECT_EQ(site.worker.connections().second, 0u);
+        EXPECT_EQ(warnings, 0) << "scarce, but not near the limit";
+        site.fence();
+    });
+}
+
+/// A peer that comes later hears of it when it greets.
+TEST(Room, APeerIsAskedForOneConnection) {
+    run_world(2, kTcpOverAll, [](World& world) {
+        Site site(world, default_options(world), 64);
+        if (site.rank == 0)
+            leave_descriptors(10);
+        site.fence();
+        site.worker.connect(site.waiter, site.peer(1 - site.rank));
+        tell_all(site, kMany);
+        site.fence();
+        expect_told(site, kMany);
+        EXPECT_EQ(site.worker.connections().second, 0u);
+        site.fence();
+    });
+}
+
+} // namespace
+} // namespace rmalock::ucx::test

@@ -1,0 +1,93 @@
+// Connections while file descriptors are scarce: over TCP each takes one, and where a process has
+// none left UCX fails. Told words do without one of their own first.
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "ucx_glue/callbacks.hh"
+
+namespace rmalock::ucx {
+
+Connections Worker::connections() const {
+    const Lock lock = locked();
+    const std::lock_guard peers_lock(peers_mutex_);
+    Connections all;
+    for (const auto& [id, peer] : peers_) {
+        if (id == options_.self)
+            continue;
+        all.first += peer->endpoint_ != nullptr;
+        all.second += peer->words_endpoint_ != nullptr || peer->tells_apart_;
+    }
+    return all;
+}
+
+void Worker::connect(const fabric::Waiter& waiter, Peer& peer) {
+    {
+        const Lock lock = locked();
+        if (!peer.met_ && !std::exchange(peer.greeted_, true))
+            greet(peer, 0);
+    }
+    wait_for(waiter, [&] {
+        const Lock lock = locked();
+        return peer.met_;
+    });
+}
+
+void Worker::keep_together(Peer& peer) {
+    const Lock lock = locked();
+    peer.together_ = true;
+}
+
+void Worker::check_descriptors() {
+    constexpr std::chrono::seconds kEach{1};
+    const Clock::time_point now = Clock::now();
+    if (!takes_descriptors_ || now - looked_ < kEach)
+        return;
+    const Lock lock = locked();
+    looked_ = now;
+    look_at_descriptors();
+}
+
+/// Near the limit this process opens no second connections, and asks the peers for none. Those that
+/// are there stay: UCX keeps what is closed until the worker is, since the peer may use it.
+void Worker::look_at_descriptors() {
+    const Descriptors::Count now = descriptors_.recent();
+    const bool were_near = std::exchange(near_, Descriptors::is_near(now));
+    if (!near_ || were_near)
+        return;
+    if (options_.descriptors_near != nullptr && !std::exchange(warned_, true))
+        options_.descriptors_near(now);
+    const std::lock_guard peers_lock(peers_mutex_);
+    for (const auto& [id, peer] : peers_)
+        if (peer->met_ && peer->endpoint_ != nullptr && !peer->tells_apart_)
+            answer(*peer, Peer::kTogether);
+}
+
+/// A peer greets over its first connection, or its second one.
+void Worker::meet(Peer& peer, std::uint64_t greeting) {
+    peer.tells_apart_ |= greeting == Peer::kWordsGreeting;
+    if (greeting != 0 || !takes_descriptors_)
+        return;
+    look_at_descriptors();
+    if (near_)
+        answer(peer, Peer::kTogether);
+}
+
+void Worker::take_descriptor() {
+    if (!takes_descriptors_)
+        return;
+    look_at_descriptors();
+    descriptors_.open();
+}
+
+/// The connections that words may do without leave room for one to every peer.
+bool Worker::has_room_for_words() {
+    if (!takes_descriptors_)
+        return true;
+    const Descriptors::Count& now = descriptors_.recent();
+    const std::lock_guard peers_lock(peers_mutex_);
+    const std::size_t unconnected = peers_.size() - connected_;
+    return now.left() >= unconnected + 2 * Descriptors::reserve(now.limit);
+}
+
+} // namespace rmalock::ucx
