@@ -217,6 +217,28 @@ static bool open_network(char* why, size_t why_size) {
     return true;
 }
 
+/* Whether the limit of file descriptors allows connections to the processes on other nodes. */
+static bool has_descriptors(struct ompi_communicator_t* comm, char* why, size_t why_size) {
+    const bool split = 0 != mca_osc_rmalock_component.params.ranks_per_node; /* then to all */
+    const int size = ompi_comm_size(comm);
+    uint64_t* const far = (uint64_t*)malloc((size_t)size * sizeof *far);
+    size_t count = 0;
+    if (NULL == far) {
+        snprintf(why, why_size, "no memory");
+        return false;
+    }
+    for (int r = 0; r < size; ++r) {
+        const bool own =
+            split ? ompi_comm_rank(comm) == r : osc_rmalock_on_node(comm->c_local_group, r);
+        if (!own) {
+            far[count++] = osc_rmalock_process_of(comm->c_local_group, r);
+        }
+    }
+    const bool has = rmalock_network_has_room(far, count, why, why_size);
+    free(far);
+    return has;
+}
+
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
 static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
@@ -236,7 +258,8 @@ static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, i
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
     } else if (on_gpu) {
         snprintf(why, why_size, "its memory is a GPU's, which rmalock does not serve");
-    } else if (needs_network(comm, flavor) && !open_network(why, why_size)) {
+    } else if (needs_network(comm, flavor) &&
+               !(open_network(why, why_size) && has_descriptors(comm, why, why_size))) {
         ; /* why says it */
     } else if (!peers_reachable) {
         snprintf(why, why_size,

@@ -128,6 +128,9 @@ rmalock_reach_t rmalock_network_reach(const uint64_t* processes, size_t count, c
  * is at the others. */
 rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm, const uint64_t* processes,
                                      bool* reached, char* why, size_t why_size);
+/* Whether this process may open the file descriptors that connections to all of these take, beside
+ * those to the other nodes' processes of its windows. Processes by rmalock_spec_t.process. */
+bool rmalock_network_has_room(const uint64_t* processes, size_t count, char* why, size_t why_size);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
 /* At the end: closes the connections. Before rmalock_network_close the processes of each group

@@ -18,8 +18,8 @@ namespace rmalock::window {
 
 namespace {
 
-/// Over TCP each remote process takes up to four file descriptors, and where there are none left
-/// UCX ends the job. A process may raise its soft limit (`ulimit -n`) to the hard one by itself.
+/// Over TCP each remote process takes one file descriptor or two, and where there are none left UCX
+/// fails. A process may raise its soft limit (`ulimit -n`) to the hard one by itself.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
@@ -42,6 +42,11 @@ std::uint64_t number_of(const std::vector<std::string>& transports) {
     return number;
 }
 
+/// Descriptors left for what else the process may open in the midst of a window's use.
+constexpr std::size_t kSpare = 8;
+/// What the trial takes for a moment: a worker, and a connection.
+constexpr std::size_t kProbe = 24;
+
 } // namespace
 
 std::atomic<Network*> Network::the_one;
@@ -55,7 +60,8 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = Messages::handle,
-               .after_progress = after_progress}),
+               .after_progress = after_progress,
+               .descriptors_near = descriptors_near}),
       event_(worker_.event_descriptor()), transports_(number_of(worker_.transports())) {
     const std::string_view domain = params.domain;
     if (domain != "auto")
@@ -128,6 +134,8 @@ void Network::wake_neighbours() {
 
 /// Once the network has failed no wait for another node need end, be it for a word of this node.
 bool Network::progress() {
+    if (limit_.load(std::memory_order_relaxed) != 0)
+        tell_of_descriptors();
     try {
         return worker_.progress();
     } catch (const std::exception& error) {
@@ -186,6 +194,45 @@ rmalock_reach_t Network::reach(const Groups::Group& processes, char* why,
         return RMALOCK_REACH_NOT_ALL;
     }
     return reached_.have(processes) ? RMALOCK_REACH_ALL : RMALOCK_REACH_UNTRIED;
+}
+
+Network::Room Network::room(std::span<const std::uint64_t> processes,
+                            ucx::Descriptors::Count& now) const {
+    if (!worker_.takes_descriptors())
+        return Room::two;
+    now = ucx::Descriptors::count();
+    const ucx::Connections connected = worker_.connections();
+    const auto besides = [&now](std::size_t connections) {
+        return kSpare + (now.used > connections ? now.used - connections : 0);
+    };
+    const std::lock_guard lock(windows_mutex_);
+    std::unordered_set<std::uint64_t> all(processes.begin(), processes.end());
+    all.insert(far_.begin(), far_.end());
+    const std::size_t for_now = atomics_ == AtomicsBy::unknown ? kProbe : 0;
+    if (besides(connected.first) + all.size() + for_now > now.limit)
+        return Room::none;
+    const bool two = besides(connected.first + connected.second) + 2 * all.size() <= now.limit;
+    return two ? Room::two : Room::one;
+}
+
+void Network::reaches(std::span<const std::uint64_t> processes) {
+    const std::lock_guard lock(windows_mutex_);
+    far_.insert(processes.begin(), processes.end());
+}
+
+void Network::descriptors_near(const ucx::Descriptors::Count& now) {
+    static std::atomic<bool> noted;
+    if (Network* const network = get(); network != nullptr && !noted.exchange(true)) {
+        network->used_ = now.used;
+        network->limit_ = now.limit;
+    }
+}
+
+void Network::tell_of_descriptors() {
+    if (const std::size_t limit = limit_.exchange(0); limit != 0)
+        tell("warning: process %d uses %zu of its %zu file descriptors (ulimit -n): it takes fewer "
+             "connections to other nodes, which makes locks slower; with none left the job ends",
+             static_cast<int>(process_), used_.load(), limit);
 }
 
 void Network::link(Groups::Group processes) {
@@ -251,6 +298,19 @@ Window* Network::window(std::uint32_t number, std::uint32_t generation) const {
 extern "C" bool rmalock_network_open(const rmalock_params_t* params, bool* opened, char* why,
                                      size_t why_size) {
     return rmalock::window::Network::open(*params, *opened, why, why_size);
+}
+
+extern "C" bool rmalock_network_has_room(const uint64_t* processes, size_t count, char* why,
+                                         size_t why_size) {
+    using rmalock::window::Network;
+    rmalock::ucx::Descriptors::Count now;
+    const bool has = Network::get()->room({processes, count}, now) != Network::Room::none;
+    if (!has)
+        std::snprintf(why, why_size,
+                      "%zu file descriptors are used, and the limit (ulimit -n) of %zu leaves too "
+                      "few for connections to %zu processes of other nodes",
+                      now.used, now.limit, count);
+    return has;
 }
 
 extern "C" bool rmalock_network_is_open(void) {

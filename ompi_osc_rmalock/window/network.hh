@@ -10,7 +10,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "rmalock_api.h"
@@ -56,6 +58,17 @@ class Network {
     void has_missed(std::uint64_t process, std::string why);
     /// What is known of these. `why`: of the first one that was missed.
     rmalock_reach_t reach(const Groups::Group& processes, char* why, std::size_t why_size) const;
+
+    /// How many connections the limit of file descriptors allows: none to some, one to each
+    /// process, or two for moments and for words (ucx::WordsWay).
+    enum class Room { none, one, two };
+    /// The room for connections to these processes, and those of the windows so far.
+    Room room(std::span<const std::uint64_t> processes, ucx::Descriptors::Count& now) const;
+    /// A window has reached these, which are on other nodes.
+    void reaches(std::span<const std::uint64_t> processes);
+    /// Tells once that the limit is near; any thread may come here, which a later progress() tells
+    /// for: Open MPI's output is for its own.
+    static void descriptors_near(const ucx::Descriptors::Count& now);
 
     /// A window has linked these processes of the job, this one among them.
     void link(Groups::Group processes);
@@ -105,6 +118,7 @@ class Network {
     void start_thread(std::chrono::seconds peer_timeout);
     void wake_neighbours();
     void hear_neighbours();
+    void tell_of_descriptors();
     /// What exit() runs.
     static void stop_thread();
 
@@ -126,6 +140,8 @@ class Network {
     std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
     Groups linked_, reached_;
     std::unordered_map<std::uint64_t, std::string> missed_; ///< by process: why
+    std::unordered_set<std::uint64_t> far_;       ///< processes on other nodes that windows reach
+    std::atomic<std::size_t> used_{0}, limit_{0}; ///< of descriptors; 0: there is nothing to tell
     /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
     std::unordered_map<std::uint32_t, Clock::time_point> watched_;
     Doorbell doorbell_;

@@ -14,6 +14,25 @@ namespace rmalock::window {
 using fabric::Value;
 using fabric::Word;
 
+namespace {
+
+/// A verb does not fail (fabric/concept.hh): no lock algorithm could go on, or leave, half way.
+template <class Verb>
+auto or_end_the_job(Verb verb) {
+    try {
+        return verb();
+    } catch (const ucx::Error& error) {
+        report(0, "%s, in the middle of a lock or an epoch: the job ends", error.what());
+        std::abort();
+    }
+}
+
+bool is_far(const Plan& plan, Rank rank) {
+    return plan.share(rank).node != plan.share(plan.rank()).node;
+}
+
+} // namespace
+
 Remote::Remote(Network& network) : network_(network), seat_(network), threads_(host().threads) {}
 
 int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
@@ -70,6 +89,7 @@ struct Remote::Outcome {
     std::uint32_t address;               ///< bytes of the worker's address
     bool answers;                        ///< see ucx::Worker::introduce
     bool needs_addresses;                ///< this rank meets a process for the first time
+    bool has_room;                       ///< for two connections to each process
 };
 
 bool Remote::knows_all(const Plan& plan) {
@@ -88,6 +108,7 @@ rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, 
     mine.address = static_cast<std::uint32_t>(worker().address().size());
     mine.answers = network_.has_thread();
     mine.needs_addresses = !knows_all(plan);
+    mine.has_room = has_room(plan);
     if (error == 0) {
         keys = state_.key();
         mine.state_key = static_cast<std::uint16_t>(keys.size());
@@ -106,8 +127,50 @@ rmalock_status_t Remote::exchange(const rmalock_comm_t& comm, const Plan& plan, 
     *first = failed == outcomes.end() ? 0 : failed->error;
     if (*first != 0)
         return RMALOCK_OK;
-    const rmalock_status_t status = exchange_keys(comm, plan, base, outcomes, keys);
-    return status == RMALOCK_OK ? exchange_addresses(comm, plan, outcomes) : status;
+    rmalock_status_t status = exchange_keys(comm, plan, base, outcomes, keys);
+    if (status == RMALOCK_OK)
+        status = exchange_addresses(comm, plan, outcomes);
+    const bool all_have_room = std::all_of(outcomes.begin(), outcomes.end(),
+                                           [](const Outcome& each) { return each.has_room; });
+    return status != RMALOCK_OK || all_have_room ? status : connect_in_turn(comm, plan);
+}
+
+/// Adds the window's processes to those that the network is to have room for.
+bool Remote::has_room(const Plan& plan) {
+    std::vector<std::uint64_t> far;
+    for (Rank r = 0; r < plan.size(); ++r)
+        if (is_far(plan, r))
+            far.push_back(plan.share(r).process);
+    network_.reaches(far);
+    ucx::Descriptors::Count now;
+    const bool has = network_.room(far, now) == Network::Room::two;
+    if (!has)
+        Network::descriptors_near(now);
+    return has;
+}
+
+/// Where some process has room for one connection to each other one, and no more. While two
+/// processes connect to each other at once there are two connections for a moment; UCX fails where
+/// there are none left, and from then on lets nobody in. So they connect by turns, two by two: in
+/// each round a process meets one other, and the one of the lower rank opens the connection, which
+/// the other one takes as well. Words do without one of their own.
+rmalock_status_t Remote::connect_in_turn(const rmalock_comm_t& comm, const Plan& plan) {
+    fabric::Waiter waiter;
+    waiter.progress = host().progress;
+    waiter.yield = true;
+    // Nobody is greeted before it knows the others' addresses.
+    bool together = comm.barrier(comm.handle) == 0;
+    for (Rank round = 0; together && round < plan.size(); ++round) {
+        const Rank other = (round + plan.size() - plan.rank()) % plan.size();
+        if (is_far(plan, other)) {
+            ucx::Peer& peer = *worker().find(plan.share(other).peer);
+            worker().keep_together(peer);
+            if (plan.rank() < other)
+                or_end_the_job([&] { worker().connect(waiter, peer); });
+        }
+        together = comm.barrier(comm.handle) == 0;
+    }
+    return together ? RMALOCK_OK : RMALOCK_ERR_COMM;
 }
 
 rmalock_status_t Remote::exchange_keys(const rmalock_comm_t& comm, const Plan& plan,
@@ -189,21 +252,6 @@ Remote::Reachable& Remote::reachable(Rank target) {
 
 // ---- words
 // ----------------------------------------------------------------------------------------------
-
-namespace {
-
-/// A verb does not fail (fabric/concept.hh): no lock algorithm could go on, or leave, half way.
-template <class Verb>
-auto or_end_the_job(Verb verb) {
-    try {
-        return verb();
-    } catch (const ucx::Error& error) {
-        report(0, "%s, in the middle of a lock or an epoch: the job ends", error.what());
-        std::abort();
-    }
-}
-
-} // namespace
 
 std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
                             std::uint64_t desired) {

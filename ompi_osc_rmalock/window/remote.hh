@@ -128,6 +128,8 @@ class Remote final : public fabric::RemoteWords {
                                    const std::vector<Outcome>& outcomes, const ucx::Bytes& mine);
     rmalock_status_t exchange_addresses(const rmalock_comm_t& comm, const Plan& plan,
                                         const std::vector<Outcome>& outcomes);
+    bool has_room(const Plan& plan);
+    rmalock_status_t connect_in_turn(const rmalock_comm_t& comm, const Plan& plan);
     bool knows_all(const Plan& plan);
 
     ucx::Peer& peer(Rank target) { return *reachable(target).peer; }

@@ -9,12 +9,16 @@
 //   broken_lock 2 loses its connections while it holds a lock that 0 and 1 wait for
 //   silent      1 stops, with all its threads, and 0 wants its lock
 //   many        fetch_and_op beside many windows
+//   connections all count in all ranks' windows; how many file descriptors that took
+//   room_for_two, room_for_one, room_for_less
+//               the same, where the limit leaves two, one, or too few for each other rank
 //   threads     several threads make the first windows, each on a communicator of its own
 //   ring        each puts to the next rank, in two windows
 //   pairs       the same as some_hosts, and all have rmalock
 //   no_thread   1 can start no thread by which C++ serves others, and computes while 0 puts to it
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #define _GNU_SOURCE // RTLD_NEXT
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
@@ -30,6 +34,8 @@
 #include <unistd.h>
 
 enum { EXIT_STATUS = 7, CHILD_STATUS = 5 };
+/// Descriptors that rmalock leaves for other things, where it counts them (window/network.cc).
+enum { SPARE = 8 };
 
 static int rank, size;
 
@@ -345,6 +351,97 @@ static void descriptors(void) {
     MPI_Win_free(&win);
 }
 
+static int used_descriptors(void) {
+    int used = 0;
+    DIR* const all = opendir("/proc/self/fd");
+    while (readdir(all) != NULL)
+        ++used;
+    closedir(all);
+    return used - 3; // ".", "..", and that of the folder
+}
+
+/// The network is open afterwards, with one connection at most.
+static int descriptors_of_the_network(void) {
+    MPI_Comm pair;
+    volatile int* word;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+    MPI_Win win = window(pair, &word);
+    const int used = used_descriptors();
+    MPI_Win_free(&win);
+    MPI_Comm_free(&pair);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return used;
+}
+
+enum { ROUNDS = 40 }; // so many releases have words told by an endpoint of their own
+
+/// Everybody adds to everybody's counter, under exclusive locks.
+static void count_everywhere(MPI_Win win) {
+    for (int i = 0; i < ROUNDS * size; ++i) {
+        const int target = (rank + i) % size;
+        int count;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Get(&count, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_flush(target, win);
+        ++count;
+        MPI_Put(&count, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(target, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void take_descriptors_up_to(int left) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    while (used_descriptors() + left < (int)limit.rlim_cur)
+        dup(0);
+}
+
+/// `left`, if not 0: the program takes all other descriptors for itself, once it has the window.
+static void use_all_connections(int left) {
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (left != 0)
+        take_descriptors_up_to(left);
+    count_everywhere(win);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    if (*word != ROUNDS * size)
+        fail("the counter does not add up");
+    MPI_Win_unlock(rank, win);
+    MPI_Win_free(&win);
+}
+
+static void connections(void) {
+    const int before = descriptors_of_the_network();
+    use_all_connections(0);
+    const int more = used_descriptors() - before;
+    if (rank == 0)
+        printf("%d descriptors for %d remote processes\n", more, size - 1);
+    if (more > 2 * (size - 1))
+        fail("more than two descriptors for each remote process");
+}
+
+/// With so many more than are used then.
+static void few_descriptors(int more, int left) {
+    const rlim_t all = (rlim_t)(descriptors_of_the_network() + more);
+    const struct rlimit limit = {all, all};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        fail("the limit cannot be set");
+    use_all_connections(left);
+}
+
+static void room_for_two(void) {
+    enum { FILES = 4 }; // open while a window is made
+    few_descriptors(SPARE + FILES + 2 * (size - 1), 0);
+}
+static void room_for_one(void) {
+    few_descriptors(SPARE + size - 1, 2);
+}
+static void room_for_less(void) {
+    few_descriptors(SPARE + size - 3, 0);
+}
+
 static void plain_exit(void) {
     volatile int* word;
     use(window(MPI_COMM_WORLD, &word));
@@ -355,13 +452,24 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"broken", broken},           {"broken_lock", broken_lock},
-                 {"silent", silent},           {"many", many},
-                 {"fork_exit", fork_exit},     {"exit", plain_exit},
-                 {"descriptors", descriptors}, {"getenv", environment},
-                 {"threads", threads},         {"ring", ring},
-                 {"pairs", some_hosts},        {"no_thread", no_thread},
-                 {"some_hosts", some_hosts},   {"some_hosts_without_windows", nothing}};
+    } kinds[] = {{"broken", broken},
+                 {"broken_lock", broken_lock},
+                 {"silent", silent},
+                 {"many", many},
+                 {"fork_exit", fork_exit},
+                 {"exit", plain_exit},
+                 {"descriptors", descriptors},
+                 {"connections", connections},
+                 {"room_for_two", room_for_two},
+                 {"room_for_one", room_for_one},
+                 {"room_for_less", room_for_less},
+                 {"getenv", environment},
+                 {"threads", threads},
+                 {"ring", ring},
+                 {"pairs", some_hosts},
+                 {"no_thread", no_thread},
+                 {"some_hosts", some_hosts},
+                 {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
         go_without_rmalock_on_the_last_rank();
     int threads_given;
