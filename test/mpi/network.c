@@ -262,16 +262,10 @@ static void many(void) {
         fail("each window more costs time");
 }
 
-enum { THREADS = 6 };
-
-static pthread_barrier_t all_started;
-
-static void* make_window(void* communicator) {
+static void make_window(MPI_Comm comm) {
     volatile int* word;
-    const MPI_Comm comm = *(MPI_Comm*)communicator;
     int me, value = -1;
     MPI_Comm_rank(comm, &me);
-    pthread_barrier_wait(&all_started);
     MPI_Win win = window(comm, &word);
     MPI_Barrier(comm);
     put(win, (me + 1) % size, me);
@@ -282,6 +276,15 @@ static void* make_window(void* communicator) {
     if (value != (me + size - 1) % size)
         fail("not what was put");
     MPI_Win_free(&win);
+}
+
+enum { THREADS = 6 };
+
+static pthread_barrier_t all_started;
+
+static void* make_window_with_others(void* communicator) {
+    pthread_barrier_wait(&all_started);
+    make_window(*(MPI_Comm*)communicator);
     return NULL;
 }
 
@@ -293,7 +296,7 @@ static void threads(void) {
         MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 == 0 ? rank : size - rank, &comm[i]);
     pthread_barrier_init(&all_started, NULL, THREADS);
     for (int i = 0; i < THREADS; ++i)
-        pthread_create(&thread[i], NULL, make_window, &comm[i]);
+        pthread_create(&thread[i], NULL, make_window_with_others, &comm[i]);
     for (int i = 0; i < THREADS; ++i) {
         pthread_join(thread[i], NULL);
         MPI_Comm_free(&comm[i]);
@@ -302,9 +305,8 @@ static void threads(void) {
 }
 
 static void ring(void) {
-    MPI_Comm world = MPI_COMM_WORLD;
-    make_window(&world);
-    make_window(&world);
+    make_window(MPI_COMM_WORLD);
+    make_window(MPI_COMM_WORLD);
 }
 
 static bool refuses_threads;
