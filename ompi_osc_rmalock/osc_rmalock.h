@@ -79,7 +79,7 @@ void osc_rmalock_gpus_find(void);
 /* Slow: to be asked only where there are GPUs. */
 bool osc_rmalock_on_gpu(const void* address, size_t bytes);
 
-/* Who makes the RMA call, for its messages. */
+/* The RMA call, its window and target, for its messages. */
 typedef struct osc_rmalock_caller {
     struct ompi_win_t* win;
     const char* call;

@@ -350,7 +350,7 @@ static inline int swap(const void* origin_addr, const void* compare_addr, void* 
                                                       result_addr));
 }
 
-/* Out of the way of those who have no GPU: what it keeps over its calls would cost them more than
+/* Out of the way of processes without a GPU: what it keeps over its calls would cost them more than
  * the test. */
 static __attribute__((noinline, cold)) int
 swap_beside_gpus(const void* origin_addr, const void* compare_addr, void* result_addr,

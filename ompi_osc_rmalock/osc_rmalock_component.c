@@ -419,7 +419,7 @@ static bool wants_page(struct opal_info_t* info) {
 
 static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
-    /* Who asks Open MPI to yield knows of others on the machine that it does not. */
+    /* A user that asks Open MPI to yield knows of other load on the machine. */
     return opal_progress_yield_when_idle || (cpus > 0 && osc_rmalock_local_ranks() > cpus);
 }
 

@@ -122,7 +122,7 @@ typedef enum rmalock_reach {
 /* Processes by rmalock_spec_t.process. NOT_ALL: `why` says what UCX refused; else it stays. */
 rmalock_reach_t rmalock_network_reach(const uint64_t* processes, size_t count, char* why,
                                       size_t why_size);
-/* Collective: finds it out, in bounded time, and who does atomics; progress threads start. Windows
+/* Collective: finds it out, in bounded time, and what does atomics; progress threads start. Windows
  * over several nodes need it; the caller leaves them to others if not *reached, which is the same
  * for all. `processes` by rank. `why` says what is wrong at one of those that know, and stays as it
  * is at the others. */

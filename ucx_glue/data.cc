@@ -58,7 +58,7 @@ ucs_status_ptr_t give(ucp_ep* to, const Request& request, Operation& operation) 
 
 } // namespace
 
-/// The counts before the completion: who sees the completion may look at the counts.
+/// The counts before the completion: a thread that sees the completion may look at the counts.
 void Callbacks::finish_posted(Operation& operation) {
     operation.peer->completed_.fetch_add(1, std::memory_order_release);
     if (operation.completion != nullptr)
@@ -148,7 +148,7 @@ void Worker::issue(const Request& request) {
     request.peer->issued_.fetch_add(1, std::memory_order_relaxed);
     const ucs_status_ptr_t given = give(request.peer->endpoint_, request, operation);
     if (UCS_PTR_IS_ERR(given))
-        // It counts as posted and will never complete: who waits for it has to hear, too.
+        // It counts as posted and will never complete: its waiters have to hear, too.
         take_failure(describe(tried(request.kind), UCS_PTR_STATUS(given)));
     else if (given == nullptr)
         Callbacks::finish_posted(operation);

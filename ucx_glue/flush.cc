@@ -62,9 +62,9 @@ bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
     return true;
 }
 
-/// A flush of UCX's is a message and its answer, even if all that went before has long arrived. Who
-/// computes between a put and its flush would wait for them at the end; so they go right behind the
-/// put, unless others are under way, and the flush finds them done.
+/// A flush of UCX's is a message and its answer, even if all that went before has long arrived. An
+/// origin that computes between a put and its flush would wait for them at the end; so they go
+/// right behind the put, unless others are under way, and the flush finds them done.
 void Worker::flush_early(Peer& peer) {
     if (peer.queue_ == nullptr && peer.flushing_.load(std::memory_order_relaxed) <=
                                       peer.flushed_.load(std::memory_order_relaxed))

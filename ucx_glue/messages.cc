@@ -116,7 +116,8 @@ std::span<const std::byte> bytes_of(const WordMessage& message) {
     return std::as_bytes(std::span(&message, 1));
 }
 
-/// Ordered like every atomic of a lock: who sees the word sees what was written before it.
+/// Ordered like every atomic of a lock: a process that sees the word sees what was written before
+/// it.
 void carry_out(const WordMessage& message) {
     const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(message.address));
     if (message.kind == WordMessage::Kind::add)
@@ -137,7 +138,7 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
     peer.told_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
-    // One question at a time: who tells much at once goes on as it began.
+    // One question at a time: an origin that tells much at once goes on as it began.
     if (peer.words_way_ == WordsWay::met && peer.asked_.load() == peer.heard_.load())
         ask({&peer, 0, peer.told_.load()});
 }
@@ -190,7 +191,7 @@ void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& messag
         return carry_out(message);
     Peer* const sender = worker.find(from);
     if (sender == nullptr)
-        raise("find who told a word", UCS_ERR_NO_ELEM);
+        raise("find the sender of a word", UCS_ERR_NO_ELEM);
     if (message.kind == WordMessage::Kind::heard)
         return sender->hear(message.value);
     worker.meet(*sender, message.value);

@@ -13,8 +13,8 @@ namespace rmalock::ucx {
 /// thread, that waits, has taken it by the time the sleeper gets a core, the system sends it back
 /// to sleep, and it never learns that it was not needed: a switch of threads for each reply, on one
 /// of the cores that the two sides of an operation run on. (A lock and unlock of another host took
-/// up to 2.2 times as long as an atomic so, instead of 1.5.) So who visits the worker often sees to
-/// it that the sleeper looks.
+/// up to 2.2 times as long as an atomic so, instead of 1.5.) So a thread that visits the worker
+/// often sees to it that the sleeper looks.
 class Relief {
   public:
     Relief() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -36,8 +36,8 @@ class Relief {
         asleep_.store(true, std::memory_order_release);
     }
 
-    /// It has woken up, and found the descriptor readable or not. Who has decided to ring may not
-    /// have done so yet: then it wakes up once more, next time.
+    /// It has woken up, and found the descriptor readable or not. A thread that has decided to ring
+    /// may not have done so yet: then it wakes up once more, next time.
     void woke(bool readable) {
         eventfd_t rung;
         asleep_.store(false, std::memory_order_relaxed);

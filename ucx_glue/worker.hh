@@ -144,8 +144,8 @@ class Peer {
     WordsWay words_way_ = WordsWay::shared;
     bool together_ = false;    ///< it is not to be opened
     bool tells_apart_ = false; ///< the peer has such an endpoint to this process
-    /// It was greeted and has brought nothing back: flushes wait for that, so that nobody is asked
-    /// who may have gone.
+    /// It was greeted and has brought nothing back: flushes wait for that, so that no peer is asked
+    /// that may have gone.
     std::atomic<bool> parting_{false};
     std::size_t held_ = 0; ///< see Worker::hold
     /// Something has come back over the endpoint. Puts wait for that: while both sides connect at
@@ -190,7 +190,7 @@ struct Counters {
     std::uint64_t messages = 0; ///< active messages sent
 };
 
-/// Handles an active message: who sent it, its header, its data. Runs with the worker locked, in
+/// Handles an active message: its sender, its header, its data. Runs with the worker locked, in
 /// any thread that runs progress, the progress thread included; never calls MPI, never waits. Both
 /// ranges end with the call, and are not aligned.
 using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
@@ -283,7 +283,7 @@ class Worker {
     /// The progress thread has to give up, for this reason: calls throw it, unless an operation has
     /// failed before.
     void fail(const std::string& why);
-    /// How often progress() was called: who calls it often serves the worker, and nobody else need.
+    /// How often progress() was called: a thread that calls it often serves the worker.
     std::uint32_t visits() const { return visits_.load(std::memory_order_relaxed); }
     /// For a thread that sleeps in the event descriptor.
     Relief& relief() { return relief_; }
@@ -324,7 +324,7 @@ class Worker {
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
     /// Posted store of a word: an atomic as well, which swaps. A put is a memcpy where a CPU does
     /// it (TCP, shared memory). That may tear the word, or store it twice, as glibc's does with 8
-    /// bytes: who has seen it, and stored something else, finds it there again.
+    /// bytes: a process that has seen it, and stored something else, finds it there again.
     void post_store(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t value);
     /// Posted as well, but done by the peer's CPU: for words that only CPUs modify. One message,
     /// where a transport without atomics of its own would send an answer to each post_add.
@@ -379,8 +379,8 @@ class Worker {
     /// Whether everything posted to the peer is complete at this side.
     static bool complete_here(const Peer& peer) { return peer.outstanding() == 0; }
     /// Keeps all other threads out of the worker while the lock lives. Every lock but that of
-    /// progress(), which lets those go first who wait here: a thread that serves a steady stream
-    /// unlocks only to lock again, long before who sleeps at the mutex has woken up.
+    /// progress(), which lets those go first that wait here: a thread that serves a steady stream
+    /// unlocks only to lock again, long before a sleeper at the mutex has woken up.
     std::unique_lock<std::mutex> locked() const;
 
     /// The descriptor that becomes readable when something arrives (UCP_FEATURE_WAKEUP).

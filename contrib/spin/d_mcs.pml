@@ -4,7 +4,7 @@
  * cannot go on in the end is an invalid end state.
  *
  * -DNO_WAIT_FOR_NEXT: a release that finds TAIL moved on does not wait for its successor to show itself.
- * -DNEVER_WAITS: who finds a predecessor goes in at once. */
+ * -DNEVER_WAITS: a process that finds a predecessor goes in at once. */
 #ifndef PROCS
 #define PROCS 3
 #endif

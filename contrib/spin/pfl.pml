@@ -22,7 +22,7 @@
  * -DLOOKS_ON_A_HINT: it looks for members as soon as somebody says that they have left.
  * -DJOINS_OUTSIDE: a reader lets its node join after it has left.
  * -DLEAVES_ANYWAY: a node leaves though a reader waits at its counter.
- * -DLEAVES_NONE: who changes the phase leaves no registration to its successor.
+ * -DLEAVES_NONE: the owner that changes the phase leaves no registration to its successor.
  *
  * A writer queues before it registers, or registers first, as it likes; the lock decides by what it has met. */
 #ifndef WRITERS

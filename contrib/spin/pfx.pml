@@ -17,7 +17,7 @@
  * -DNO_SELF_SERVE: a reader that joins the list late does not notice that its phase is over.
  * -DJOINS_ANYWAY: a reader that adds itself to a drain does not look whether that still goes on.
  * -DCOUNTED_TWICE: a reader that has joined does not look whether its phase is over, and it was counted by that.
- * -DTAKES_ANYWAY: who has seen the baton free takes it, whether it still is or not.
+ * -DTAKES_ANYWAY: an exclusive that has seen the baton free takes it, whether it still is or not.
  * -DNO_LIMIT: the first of the queue may be passed any number of times.
  * -DGIVES_TO_NOBODY: the baton is given whether anybody comes for it or not. */
 #ifndef WRITERS
@@ -234,7 +234,7 @@ inline drain(r) {
 #endif
 }
 
-/* joins the queue; `other` is who was last */
+/* joins the queue; `other` is the one that was last */
 inline join_queue() {
     atomic { other = tail; tail = me };
     if
@@ -243,7 +243,7 @@ inline join_queue() {
     fi
 }
 
-/* `succ` is who comes next, if anybody */
+/* `succ` is the one that comes next, if any */
 inline leave_queue() {
     atomic { succ = next[me]; next[me] = NOBODY };
     if

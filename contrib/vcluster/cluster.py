@@ -357,7 +357,7 @@ def load_running(folder):
 
 
 def is_stale(state):
-    """Nobody will take it down: whoever was to do it is dead, or its hosts are gone."""
+    """Nobody will take it down: the process that was to do it is dead, or its hosts are gone."""
     if state["owner"] is not None:
         return not is_alive(state["owner"])
     return not any(is_alive(keeper["process"]) for keeper in keepers_of(state))
@@ -432,7 +432,7 @@ def environment_for_mpi(state, folder):
     """With this, mpirun in a host starts its processes on all hosts, without any option.
 
     Names are those of Open MPI 4.1, then those of 5.0. Hosts share the machine's cores: nothing is bound,
-    and whoever waits gives its core away if there are more slots than cores. What the caller has set is
+    and waiters give their cores away if there are more slots than cores. What the caller has set is
     left as it is.
     """
     slots = sum(host["slots"] for host in state["hosts"])

@@ -140,8 +140,8 @@ bool Window::apply(const MessageHeader& header, std::span<const std::byte> data,
     const auto misaligned = [&](const MessageRun& run) {
         return !aligned(memory + run.offset, size);
     };
-    // The same rule as for origins of this node (accumulate.cc): who is not alone in deciding how
-    // an element is accessed, locks.
+    // The same rule as for origins of this node (accumulate.cc): a process that is not
+    // alone in deciding how an element is accessed locks.
     const bool locks = !mine.mapped || std::any_of(runs.begin(), runs.end(), misaligned);
     if (locks && !accumulate_lock_.try_acquire_exclusive(rank()))
         return false;

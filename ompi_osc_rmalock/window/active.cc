@@ -1,6 +1,6 @@
 // Active target: fence, and post/start/complete/wait.
 //
-// A post sets a bit at each origin that says who posted; a complete adds one to a counter at each
+// A post sets the poster's bit at each origin; a complete adds one to a counter at each
 // target. Both are verbs of the fabric, so neither side sends messages.
 #include <algorithm>
 #include <iterator>
@@ -93,8 +93,8 @@ Status Window::post(const int* group, int count, bool nocheck) {
         exposed_ = true;
         origins_ = static_cast<std::size_t>(count);
     }
-    // The owner's stores before the post are visible to whoever sees the bit: a posted verb
-    // releases.
+    // The owner's stores before the post are visible to the origin that sees the bit: a posted
+    // verb releases.
     for (int i = 0; i < count && !nocheck; ++i) {
         fabric_.add(post_word(group[i], rank()), post_bit(rank()));
     }

@@ -20,7 +20,7 @@ bool conflict(Lock awaited, Lock held) {
     }
 }
 
-/// Whether `held` may be in the way by way of others who wait: a shared lock is awaited behind an
+/// Whether `held` may be in the way by way of other waiters: a shared lock is awaited behind an
 /// exclusive one that waits for shared ones, or by a lock that has no shared mode.
 bool may_conflict(Lock awaited, Lock held) {
     return awaited.mode == Mode::shared && held.mode == Mode::shared &&
@@ -45,8 +45,8 @@ bool in_the_way_at_the_gate(const SeenWindow& window, Lock awaited, const Seen& 
            });
 }
 
-/// For what is no lock: who has not come. Who has exposed its memory waits for origins of which it
-/// does not know who is still missing.
+/// For what is no lock: the processes that have not come. A target that has exposed its memory
+/// waits for origins, and does not know which are still missing.
 std::vector<Waiter::Blocker> absent(const SeenWindow& window, std::uint64_t waiter, Lock awaits) {
     std::vector<Waiter::Blocker> missing;
     for (std::size_t r = 0; r < window.ranks.size(); ++r) {

@@ -1,5 +1,5 @@
-// Who waits for whom, from what the processes of some windows publish: a graph of processes, and a
-// cycle in it. Knows no clock and no memory, so that a test can make up what is seen.
+// Which processes wait for which, from what those of some windows publish: a graph of processes,
+// and a cycle in it. Knows no clock and no memory, so that a test can make up what is seen.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ class Blame {
     std::vector<Waiter> waiters_;
 };
 
-/// Who is in the way of the `waiter`, in its window.
+/// What is in the way of the `waiter`, in its window.
 std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter, Lock awaits);
 
 } // namespace rmalock::window

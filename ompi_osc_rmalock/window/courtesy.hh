@@ -3,10 +3,10 @@
 // A lock at hand takes a tenth of a microsecond, one across a network some tens of microseconds,
 // and as long again before the same process can ask once more; and between asking and standing in
 // the queue there is another round trip. In that time the process at hand takes the free lock
-// hundreds of times. So who had to wait for such a lock, and then got it without waiting, once or
-// as often as the lock lets a node have it, looks, before it takes it again, until somebody has had
-// it. For a bounded time each; and when nobody came for longer than a scheduler keeps a process
-// from its core, it goes on as if there were nobody else.
+// hundreds of times. So a process that had to wait for such a lock, and then got it without
+// waiting, once or as often as the lock lets a node have it, looks, before it takes it again, until
+// somebody has had it. For a bounded time each; and when nobody came for longer than a scheduler
+// keeps a process from its core, it goes on as if there were nobody else.
 #pragma once
 
 #include <algorithm>

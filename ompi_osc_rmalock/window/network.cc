@@ -117,7 +117,7 @@ bool Network::after_progress(bool any) {
 }
 
 void Network::wake_neighbours() {
-    fabric::full_fence(); // between what UCX has stored and who is asleep: see Bell::ring
+    fabric::full_fence(); // between what UCX has stored and a look for sleepers: see Bell::ring
     const std::lock_guard lock(windows_mutex_);
     if (doorbell_.works() && atomics_ != AtomicsBy::nic) // whose changes wake no sleeper
         hear_neighbours();

@@ -39,7 +39,7 @@ class Network {
 
     ucx::Worker& worker() { return worker_; }
     ucx::PeerId self() const { return self_; }
-    /// Who does atomics on words of other nodes, as far as this process knows.
+    /// What does atomics on words of other nodes, as far as this process knows.
     AtomicsBy atomics() const { return atomics_; }
     /// What a trial has found, of several threads' maybe; the progress thread starts if it is
     /// needed and wanted. If the system refuses it, the process does without, says so, and tells

@@ -16,7 +16,7 @@
 
 namespace rmalock::window {
 
-/// Who does atomics on words of other nodes; unknown until somebody has tried (reachability.cc).
+/// What does atomics on words of other nodes; unknown until somebody has tried (reachability.cc).
 enum class AtomicsBy : std::uint8_t { unknown, cpu, nic };
 
 /// What a process contributes before the window exists.

@@ -1,4 +1,4 @@
-// The trial, by all processes of a communicator: whether they reach each other, and who does
+// The trial, by all processes of a communicator: whether they reach each other, and what does
 // atomics on words of other nodes: a network adapter, if an atomic completes while its target does
 // nothing; else the target's CPU.
 //
@@ -29,7 +29,7 @@
 
 namespace rmalock::window {
 
-// ---- who tries whom ----------------------------------------------------------------------------
+// ---- which pairs try ----------------------------------------------------------------------------
 
 namespace {
 
@@ -131,7 +131,7 @@ class Survey {
                            [](const Station& station) { return station.peer != 0; });
     }
 
-    /// What those say that know who does atomics. A process that was told, or found, that CPUs do
+    /// What those say that know what does atomics. A process that was told, or found, that CPUs do
     /// keeps all to that: see Plan::settle_domain.
     AtomicsBy known_atomics() const {
         const auto say = [this](AtomicsBy by) {
@@ -256,7 +256,7 @@ Station station_of(const rmalock_comm_t& comm, std::uint64_t process) {
     return mine;
 }
 
-/// Whether all is well. Then it is known who does atomics between nodes.
+/// Whether all is well. Then it is known what does atomics between nodes.
 bool carry_out(Survey& survey) {
     if (!survey.are_all_open())
         return false;

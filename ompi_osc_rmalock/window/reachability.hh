@@ -41,7 +41,7 @@ struct TrialPair {
 /// UCX_NET_DEVICES.
 std::vector<TrialPair> trial_pairs(std::span<const Station> stations);
 
-/// Collective: tries it, and finds out who does atomics, if that is not known; progress threads
+/// Collective: tries it, and finds out what does atomics, if that is not known; progress threads
 /// that are wanted then start. Processes by rank. `reached` becomes the same for all; `why` what
 /// one of those that failed has to say, for all of them, and stays as it is elsewhere.
 rmalock_status_t try_to_reach(const rmalock_comm_t& comm, std::span<const std::uint64_t> processes,

@@ -107,7 +107,7 @@ class Record {
     }
 
   private:
-    /// Who holds more locks of one window at a time is listed with these, and a number.
+    /// A process that holds more locks of one window at a time is listed with these, and a number.
     static constexpr std::size_t kMost = 29;
     struct Held {
         Word what, since;

@@ -1,5 +1,5 @@
 // The memory attached to DYNAMIC windows: each process publishes a versioned table of its regions,
-// and whoever accesses it reads the table from its memory, without its help.
+// and the processes that access it read the table from its memory, without its help.
 //
 // On the node the version is looked at before every access. From other nodes that is a round trip:
 // it is made once per epoch or flush, and whenever memory is not found.

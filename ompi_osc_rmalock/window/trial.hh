@@ -43,7 +43,7 @@ class Trial {
     /// The partner whose result that is, and UCX's words, if it has refused something.
     Rank partner() const { return worst().rank; }
     const std::string& why() const { return worst().why; }
-    /// Where a process is, and what UCX was told there: for the people who are to find out why.
+    /// Where a process is, and what UCX was told there: for people that look for the cause.
     static std::string place();
     const std::string& place_of_partner() const { return worst().place; }
 

@@ -131,7 +131,7 @@ class Report {
   private:
     static constexpr std::size_t kMostBlockers = 8;
 
-    /// By the rank in the window of the one who reports, if it has one.
+    /// By the rank in the reporting process's window, if it has one.
     std::string name(std::uint64_t process) const {
         const std::string world = std::to_string(process & 0xffffffff);
         for (std::size_t r = 0; r < home_.ranks.size(); ++r)
@@ -188,7 +188,7 @@ class Report {
              window == nullptr ? ", in another window"
                                : (", window '" + window->name + "'").c_str());
         if (window == nullptr)
-            tell("watchdog:   rank %d is not in it, and cannot see who holds what", rank_);
+            tell("watchdog:   rank %d is not in it, and cannot see which locks are held", rank_);
         else if (waiter.blockers.empty() && is_lock(awaits.mode))
             tell("watchdog:   nobody says that it holds it");
         std::size_t printed = 0;

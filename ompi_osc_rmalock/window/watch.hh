@@ -1,4 +1,4 @@
-// Who holds and awaits what, published by each process in its state segments (record.hh), and read
+// What is held and awaited, published by each process in its state segments (record.hh), and read
 // by the one that waits too long: the watchdog. Only windows of a job with the parameter `watchdog`
 // have it; without it nothing is published.
 #pragma once

@@ -53,8 +53,8 @@ class Window {
     const locks::Choice& choice() const { return choice_; }
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
-    /// For the process that has changed words of its own rank on behalf of another node: wakes who
-    /// sleeps until they change.
+    /// For the process that has changed words of its own rank on behalf of another node: wakes
+    /// all that sleep until they change.
     void wake_neighbours() { fabric_.wake(rank()); }
     void wait_for(const ucx::Completion& completion);
     rmalock_counters_t counters() const;

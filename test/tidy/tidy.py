@@ -13,8 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = {".c", ".cc", ".h", ".hh"}
 BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
 LONGEST_FUNCTION = 60  # lines: a screen
-NAMED = ("ompi_osc_rmalock/locks/", "ompi_osc_rmalock/fabric/", "ompi_osc_rmalock/topology/", "test/check/",
-         "test/harness/", "test/locks/")  # folders whose comments name the actor
+NAMED = ("ompi_osc_rmalock/", "ucx_glue/", "test/check/", "test/harness/", "test/locks/")  # folders whose comments do
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
 UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
