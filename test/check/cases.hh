@@ -32,10 +32,12 @@ Case with_store_buffer(Case c);
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 
-/// The parts of the table: those of each lock, of the gate, and what is too large to search whole.
+/// The parts of the table: those of each lock, of the accumulates' locks, of the gate, and what is
+/// too large to search whole.
 #define RMALOCK_LOCK(name, Class) void add_##name(std::vector<Case>& cases);
 #include "locks/all.def"
 #undef RMALOCK_LOCK
+void add_ticket(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 

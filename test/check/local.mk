@@ -18,6 +18,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_pfl.cc \
     test/check/cases_pfx.cc \
     test/check/cases_rma.cc \
+    test/check/cases_ticket.cc \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
     test/check/explore.hh \
@@ -36,6 +37,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
+    test/check/mutants/ticket.hh \
     test/check/progress.hh \
     test/check/scenario.cc \
     test/check/scenario.hh \

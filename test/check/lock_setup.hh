@@ -90,6 +90,17 @@ Program program_of(std::vector<Script> scripts, const Machine& machine = {}) {
     return program_of<LockLocal<Lock, Fault>>(std::move(scripts), machine);
 }
 
+/// A lock of accumulates: a word of each rank, and nothing else.
+template <class Lock>
+struct WordLockLocal {
+    Lock lock;
+    WordLockLocal(CheckerFabric& fabric, Slot word) : lock(fabric, word) {}
+};
+template <class Lock>
+Program word_lock(std::vector<Script> scripts) {
+    return make_program<WordLockLocal<Lock>>(Cast{std::move(scripts), 1, 1}, Slot{0});
+}
+
 /// A mutant that is a class of its own, by its kind.
 template <template <class, auto> class Mutant, auto kind>
 struct MutantOf {
