@@ -35,6 +35,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \
 	ompi_osc_rmalock/locks/parts/members.hh \
 	ompi_osc_rmalock/locks/parts/news.hh \
+	ompi_osc_rmalock/locks/parts/passing_ticket.hh \
 	ompi_osc_rmalock/locks/parts/patience.hh \
 	ompi_osc_rmalock/locks/parts/pool.hh \
 	ompi_osc_rmalock/locks/parts/push_list.hh \

@@ -54,11 +54,11 @@ test_cost_test_SOURCES = test/locks/cost_test.cc $(bell_source) $(topology_sourc
 test_cost_test_CPPFLAGS = $(test_cppflags)
 test_cost_test_LDADD = $(GTEST_LIBS)
 
-test_stress_test_SOURCES = test/locks/stress_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
+test_stress_test_SOURCES = test/locks/stress_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_CPPFLAGS = $(test_cppflags)
 test_stress_test_LDADD = $(GTEST_LIBS) -lpthread
 
-test_stress_test_tsan_SOURCES = test/locks/stress_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
+test_stress_test_tsan_SOURCES = test/locks/stress_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
 test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
 test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fabric/hybrid.hh"
-#include "locks/algorithms/direct_passive.hh"
-#include "locks/window_lock/registered.hh"
+#include "locks/parts/passing_ticket.hh"
 #include "locks/parts/ticket.hh"
+#include "locks/window_lock/registered.hh"
 #include "rmalock_api.h"
 #include "window/counts.hh"
 #include "window/courtesy.hh"
@@ -110,7 +110,7 @@ class Window {
 
   private:
     static constexpr char kLock[] = "MPI_Win_lock";
-    using AccumulateLock = locks::DirectPassive<locks::WindowFabric>;
+    using AccumulateLock = locks::PassingTicket<locks::WindowFabric>;
     using AccumulateQueue = locks::Ticket<locks::WindowFabric>;
 
     /// Locks the epoch state where several threads may call. Never held while waiting.
@@ -131,10 +131,13 @@ class Window {
         std::mutex* mutex_;
     };
 
-    /// Holds the target's accumulate lock for a scope. Where CPUs do the atomics, its word must be
-    /// free for a message's handler now and then, which cannot wait (apply). Where adapters do,
-    /// everybody takes it for every accumulate, and a process that spins on an element would keep
-    /// out the one that it waits for: there it is served in the order of arrival.
+    /// Holds the target's accumulate lock for a scope. Both locks are fair: a process that spins on
+    /// an element must not keep out the one that it waits for.
+    ///
+    /// Where CPUs do the atomics, a handler of messages wants the lock, too, and cannot wait
+    /// (apply): a released lock lies free, and running processes pass waiters that do not run, a
+    /// bounded number of times. Where adapters do, everybody takes it for every accumulate over the
+    /// network, and it is handed over without a further round trip.
     class AccumulateGuard {
       public:
         AccumulateGuard(Window& window, Rank target)

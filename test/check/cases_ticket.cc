@@ -1,7 +1,9 @@
-// The ticket lock, which windows take for accumulates, and its mutants.
+// The ticket locks, which windows take for accumulates, and their mutants.
 #include "cases.hh"
 #include "lock_setup.hh"
+#include "locks/parts/passing_ticket.hh"
 #include "locks/parts/ticket.hh"
+#include "mutants/passing_ticket.hh"
 #include "mutants/ticket.hh"
 
 namespace rmalock::check {
@@ -22,6 +24,80 @@ Case mutant(const char* name, Failure expected) {
 
 /// Counters of two bits have room for three processes, and wrap at the fourth ticket.
 using Narrow = locks::Ticket<CheckerFabric, 2>;
+
+/// T_L, and few bits for counters, as parts of the type, since a Plain lock is built without more.
+template <Value limit, unsigned counter_bits = 24>
+struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
+    static constexpr std::uint32_t kLimit = limit;
+    static constexpr Value kTicket = Value{1} << (64 - counter_bits);
+    Passing(CheckerFabric& fabric, Slot home)
+        : locks::PassingTicket<CheckerFabric, counter_bits>(fabric, home, limit) {}
+};
+
+/// From the moment at which a waiter has its ticket it is overtaken by those before it, and by T_L
+/// others at its own turn, and at the turn of each that leaves somebody behind who can pass.
+Program in_turn(Program program, Value ticket, std::uint32_t limit) {
+    const auto others = static_cast<std::uint32_t>(program.ranks) - 1;
+    program.announcing_slot = 0;
+    program.announcing_operand = ticket;
+    program.bound[index_of(Mode::exclusive)] = others * (1 + limit);
+    return program;
+}
+
+template <class Lock>
+Program passing(std::vector<Script> scripts) {
+    return in_turn(word_lock<Lock>(std::move(scripts)), Lock::kTicket, Lock::kLimit);
+}
+
+template <PassingTicketMutation M>
+Case passing_mutant(const char* name, Failure expected) {
+    using Lock = PassingTicketMutant<CheckerFabric, M>;
+    Case c;
+    c.lock = std::string("passing_ticket/") + name;
+    c.configuration = "3W x3 T_L=1";
+    c.program = in_turn(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kNext, 1);
+    c.expected = expected;
+    c.limits.look_past_deadlocks = expected == Failure::exclusion;
+    return c;
+}
+
+void add_passing_ticket(std::vector<Case>& cases) {
+    const auto add = [&](const char* configuration, Program program) {
+        Case c;
+        c.lock = locks::PassingTicket<CheckerFabric>::kTraits.name;
+        c.configuration = configuration;
+        c.program = std::move(program);
+        cases.push_back(std::move(c));
+    };
+    const auto w1 = writer(1), w2 = writer(2), w3 = writer(3), w5 = writer(5);
+    add("2W once T_L=1", passing<Passing<1>>({w1, w1}));
+    add("3W once T_L=1", passing<Passing<1>>({w1, w1, w1}));
+    add("2W x5 T_L=0", passing<Passing<0>>({w5, w5}));
+    add("2W x5 T_L=1", passing<Passing<1>>({w5, w5}));
+    add("2W x5 T_L=2", passing<Passing<2>>({w5, w5}));
+    add("3W x3 T_L=0", passing<Passing<0>>({w3, w3, w3}));
+    add("3W x3 T_L=1", passing<Passing<1>>({w3, w3, w3}));
+    add("4W once T_L=1", passing<Passing<1>>({w1, w1, w1, w1}));
+    add("2W x5 T_L=1, counters wrap", passing<Passing<1, 2>>({w5, w5}));
+    add("3W x3 T_L=0, counters wrap", passing<Passing<0, 2>>({w3, w3, w3}));
+    add("3W x3 T_L=1, counters wrap", passing<Passing<1, 2>>({w3, w3, w3}));
+    add("3W 2 targets T_L=1", word_lock<Passing<1>>({both(Mode::exclusive), both(Mode::exclusive),
+                                                     both(Mode::exclusive)}));
+
+    using M = PassingTicketMutation;
+    cases.push_back(passing_mutant<M::passes_uncounted>("passes_uncounted", Failure::bypass));
+    cases.push_back(passing_mutant<M::passes_held>("passes_held", Failure::exclusion));
+    cases.push_back(passing_mutant<M::takes_blindly>("takes_blindly", Failure::exclusion));
+    cases.push_back(passing_mutant<M::resets_counters>("resets_counters", Failure::deadlock));
+    cases.push_back(passing_mutant<M::keeps_carry>("keeps_carry", Failure::deadlock));
+    cases.push_back(passing_mutant<M::release_by_put>("release_by_put", Failure::word_class));
+    Case early;
+    early.lock = "passing_ticket/before_data";
+    early.configuration = "2W";
+    early.program = word_lock<PassingTicketBeforeData<CheckerFabric>>({w2, w2});
+    early.expected = Failure::data;
+    cases.push_back(std::move(early));
+}
 
 } // namespace
 
@@ -64,6 +140,7 @@ void add_ticket(std::vector<Case>& cases) {
     early.program = word_lock<TicketBeforeData<CheckerFabric>>({w2, w2});
     early.expected = Failure::data;
     cases.push_back(std::move(early));
+    add_passing_ticket(cases);
 }
 
 } // namespace rmalock::check

@@ -33,6 +33,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
+    test/check/mutants/passing_ticket.hh \
     test/check/mutants/pfl.hh \
     test/check/mutants/pfx.hh \
     test/check/mutants/rma.hh \

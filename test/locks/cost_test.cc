@@ -12,6 +12,7 @@
 #include "harness/lock_parts.hh"
 #include "harness/world.hh"
 #include "locks/all.hh"
+#include "locks/parts/passing_ticket.hh"
 #include "locks/parts/ticket.hh"
 #include "locks/window_lock/all_gate.hh"
 
@@ -33,7 +34,7 @@ class Cost : public testing::Test {
     World world{4, WindowSlots::count(4, Parts::kinds(4))};
     CountingFabric fabric{world.fabric(kHere)};
     Parts parts{fabric};
-    Lock lock{fabric, WindowSlots::lock};
+    Lock lock{parts.env({})};
     Gate gate{fabric, lock, WindowSlots::gate};
 };
 
@@ -99,6 +100,14 @@ TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
 
 TEST_F(Cost, TicketIsOneAtomicAndOnePosted) {
     locks::Ticket<CountingFabric> ticket(fabric, WindowSlots::accumulate);
+    const locks::Hold hold = ticket.acquire_exclusive(kTarget);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    ticket.release_exclusive(kTarget, hold);
+    EXPECT_EQ(fabric.take(), kOnePosted);
+}
+
+TEST_F(Cost, PassingTicketIsOneAtomicAndOnePosted) {
+    locks::PassingTicket<CountingFabric> ticket(fabric, WindowSlots::accumulate);
     const locks::Hold hold = ticket.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     ticket.release_exclusive(kTarget, hold);
@@ -254,7 +263,8 @@ class CostOfTheGate : public Cost {
   protected:
     static constexpr fabric::Rank kSelf = 2, kFirst[] = {0, 2};
     CountingFabric far{world.fabric(kSelf)};
-    Lock far_lock{far, WindowSlots::lock};
+    Parts far_parts{far};
+    Lock far_lock{far_parts.env({})};
     Gate far_gate{far, far_lock, WindowSlots::gate, {kSelf, kFirst}, {.alls = 2, .exclusives = 3}};
 
     void lock_all() {
@@ -323,10 +333,11 @@ class CostOfLedgers : public Cost {
     /// A process's fabric, lock and gate.
     struct Process {
         Process(CostOfLedgers& test, fabric::Rank self)
-            : fabric(test.world.fabric(self)), lock(fabric, WindowSlots::lock),
+            : fabric(test.world.fabric(self)), parts(fabric), lock(parts.env({})),
               gate(fabric, lock, WindowSlots::gate,
                    test.table.seen_by(self, test.nodes, test.first_ledger)) {}
         CountingFabric fabric;
+        Parts parts;
         Lock lock;
         Gate gate;
     };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "harness/lock_parts.hh"
 #include "harness/world.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/direct_passive.hh"
@@ -34,10 +35,11 @@ class Turns : public testing::Test {
     using F = Watched;
     struct Process {
         Process(const World& world, fabric::Rank self, locks::Duration patience)
-            : fabric(world.fabric(self)), lock(fabric, WindowSlots::lock),
+            : fabric(world.fabric(self)), parts(fabric), lock(parts.env({})),
               gate(fabric, lock, WindowSlots::gate, {},
                    {.alls = 8, .exclusives = 16, .patience = patience}) {}
         F fabric;
+        LockParts<F> parts;
         locks::DirectPassive<F> lock;
         locks::AllGate<F, locks::DirectPassive<F>> gate;
     };

@@ -36,10 +36,16 @@ static bool all_are_at_it(const struct board* b, long* counts) {
     return true;
 }
 
-enum { ALL = -1 }; // beside MPI's kinds of locks
+enum { ALL = -1, ACCUMULATE = -2 }; // beside MPI's kinds of locks
+
+enum { ELEMENTS = 1000 }; // that no atomic of a CPU can do
 
 static void take_and_release(const struct window* w, int kind) {
-    if (kind == ALL) {
+    static long double ones[ELEMENTS];
+    if (kind == ACCUMULATE) {
+        OK(MPI_Accumulate(ones, ELEMENTS, MPI_LONG_DOUBLE, 0, 0, ELEMENTS, MPI_LONG_DOUBLE, MPI_SUM,
+                          w->win));
+    } else if (kind == ALL) {
         OK(MPI_Win_lock_all(0, w->win));
         OK(MPI_Win_unlock_all(w->win));
     } else {
@@ -85,6 +91,20 @@ static void writers_share_alike(void) {
     long least = 0, most = 0;
     least_and_most(loop(&w, MPI_LOCK_EXCLUSIVE), &least, &most);
     CHECK_THAT(10 * least >= most, "some rank had the lock %ld times, another one %ld times", least,
+               most);
+    window_close(&w);
+}
+
+/// The same of accumulates, which exclude each other.
+static void accumulates_share_alike(void) {
+    struct window w;
+    if (!window_open(&w, ELEMENTS * sizeof(long double), sizeof(long double)))
+        return;
+    long least = 0, most = 0;
+    OK(MPI_Win_lock_all(0, w.win));
+    least_and_most(loop(&w, ACCUMULATE), &least, &most);
+    OK(MPI_Win_unlock_all(w.win));
+    CHECK_THAT(10 * least >= most, "some rank accumulated %ld times, another one %ld times", least,
                most);
     window_close(&w);
 }
@@ -143,6 +163,10 @@ static const struct test_case cases[] = {
     {.name = "writers_share_alike",
      .run = writers_share_alike,
      .each = IN_ALLOCATE,
+     .min_ranks = 2},
+    {.name = "accumulates_share_alike",
+     .run = accumulates_share_alike,
+     .each = IN_CREATE | IN_ALLOCATE,
      .min_ranks = 2},
     {.name = "a_writer_among_readers",
      .run = a_writer_among_readers,

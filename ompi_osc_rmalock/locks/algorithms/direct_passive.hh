@@ -53,20 +53,13 @@ class DirectPassive {
     static Footprint footprint(const MachineView&) { return {.home = 1}; }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
-    explicit DirectPassive(const LockEnv<F>& env) : DirectPassive(env.fabric, env.home) {}
-    /// The same as the lock of an accumulate, which has no more than its word at each rank.
-    DirectPassive(F& fabric, Slot home) : fabric_(fabric), home_(home) {}
+    explicit DirectPassive(const LockEnv<F>& env) : fabric_(env.fabric), home_(env.home) {}
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
         if (const Value before = fabric_.compare_swap(word, 0, mine()); before != 0)
             wait_for_turn(word, owner(before));
         return {};
-    }
-
-    /// Where nobody may wait (the handler of a message): false if the lock is not free.
-    bool try_acquire_exclusive(Rank target) {
-        return fabric_.compare_swap({target, home_}, 0, mine()) == 0;
     }
 
     void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - mine()); }

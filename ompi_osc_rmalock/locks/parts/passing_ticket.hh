@@ -1,0 +1,131 @@
+// Ticket lock with bounded bypass: a running process may take a released lock ahead of the waiters.
+//
+// Our own, of ticket.hh and baton.hh. A ticket lock hands over to the next waiter, which mostly
+// does not run where ranks outnumber cores: the lock lies idle until the system gives it a core. A
+// spin lock lies free for any running process, but then a waiter may lose for ever. Here a released
+// lock lies free, and the first of the queue takes it like others; they pass that one T_L times at
+// most. baton.hh does the same with an MCS queue. That one needs nodes of the process, and
+// knowledge of when the lock is wanted. This one is a word: any thread may wait, and zeroed memory
+// is free.
+//
+// The word of target t at t (atomic):
+//
+//     63       40 39       16 15      1    0
+//    [ next      | serving   | passed  | held ]   free, and nobody waits: 0
+//
+//    acquire   v = CAS(word, 0 -> [held])                                     if it was 0: alone
+//              if !v.held and v.passed < T_L and CAS(word, v -> v + [passed:1 | held]) == v:
+//                  return                                                     past the first
+//              mine = FADD(word, [next:1]).next
+//              do  v = await !word.held and word.serving == mine
+//                  w = v.next == mine + 1 ? [held] : [v.next | mine + 1 | 0 | held]
+//              until CAS(word, v -> w) == v
+//    release   ADD(word, -[held])                                             (posted)
+//
+// The last waiter to leave the queue sets its counters to 0: no ticket is out, so nobody compares
+// with them, and the next acquire is a single compare-and-swap again. A ticket that is given out
+// meanwhile changes the word, and that compare-and-swap fails.
+//
+// Why it excludes: `held` becomes set by a compare-and-swap of a word without it, and is taken away
+// by the holder alone.
+//
+// Why a waiter gets in: between two takes by a first one others pass T_L times at most, as its take
+// resets `passed`. Its compare-and-swap fails beside that only when a process joins the queue, once
+// for each. So a waiter waits for those before it, and T_L others for each of them and for itself.
+//
+// Both counters wrap at 2^24. `next` wraps off the top; `serving` is written whole. There are fewer
+// waiters than that.
+//
+// Cost off node: acquire uncontended 1 atomic = 1 round trip; release 1 posted atomic; past the
+// queue 1 atomic more; in the queue 2 more, and polls of the target's word. Memory: 1 word per
+// target; none per process.
+#pragma once
+
+#include "locks/lock_env.hh"
+
+namespace rmalock::locks {
+
+/// `counter_bits` of `next` and of `serving`; the model checker takes few, so that they wrap.
+template <fabric::Fabric F, unsigned counter_bits = 24>
+class PassingTicket {
+  public:
+    static constexpr LockTraits kTraits{.name = "passing_ticket", .shared = false};
+    /// Enough that sections as short as an accumulate of one element pay for the switch to a waiter
+    /// that does not run: with 8 ranks on 2 cores 64 had half the rate.
+    static constexpr Value kDefaultLimit = 256;
+
+    /// The lock words are slot `home` of every rank, zeroed before the first acquire of anybody.
+    /// `limit`: T_L; 0: nobody is passed.
+    PassingTicket(F& fabric, Slot home, Value limit = kDefaultLimit)
+        : fabric_(fabric), home_(home), limit_(limit) {}
+
+    Hold acquire_exclusive(Rank target) {
+        const Word word{target, home_};
+        const auto start = fabric::mark(fabric_);
+        if (const Value before = fabric_.compare_swap(word, 0, kHeld); before != 0)
+            acquire_contended(word, before, start);
+        return {};
+    }
+
+    /// Where nobody may wait (the handler of a message): false if the lock is held, or was passed
+    /// on as often as it may be.
+    bool try_acquire_exclusive(Rank target) {
+        const Word word{target, home_};
+        const Value before = fabric_.compare_swap(word, 0, kHeld);
+        return before == 0 || passes(word, before);
+    }
+
+    void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - kHeld); }
+
+    Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
+    void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+  private:
+    static constexpr unsigned kNextShift = 64 - counter_bits;
+    static constexpr unsigned kServingShift = kNextShift - counter_bits;
+    static constexpr Value kHeld = 1;
+    static constexpr Value kPassed = 2; ///< the first of the queue, once
+    static constexpr Value kNext = Value{1} << kNextShift;
+    static constexpr Value kCounter = (Value{1} << counter_bits) - 1;
+
+    static bool held(Value word) { return (word & kHeld) != 0; }
+    static Value next(Value word) { return word >> kNextShift; }
+    static Value serving(Value word) { return word >> kServingShift & kCounter; }
+    static Value passed(Value word) { return (word & ((Value{1} << kServingShift) - 1)) / kPassed; }
+
+    /// `start`: see "Loops" in fabric/concept.hh.
+    [[gnu::noinline]] void acquire_contended(Word word, Value before, std::uint64_t start) {
+        if (!passes(word, before))
+            take_in_turn(word, start);
+    }
+
+    /// `seen` is not 0: it is held, or there is a queue.
+    bool passes(Word word, Value seen) {
+        return !held(seen) && passed(seen) < limit_ &&
+               fabric_.compare_swap(word, seen, seen + kPassed + kHeld) == seen;
+    }
+
+    void take_in_turn(Word word, std::uint64_t start) {
+        const Value mine = next(fabric_.fetch_add(word, kNext));
+        for (;;) {
+            fabric::rewind(fabric_, start, mine); // all it knows is its ticket
+            const Value seen =
+                fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
+            if (fabric_.compare_swap(word, seen, without_first(seen)) == seen)
+                return;
+        }
+    }
+
+    /// The word once the first of the queue holds the lock.
+    static Value without_first(Value word) {
+        const Value then = (serving(word) + 1) & kCounter;
+        return next(word) == then ? kHeld
+                                  : next(word) << kNextShift | then << kServingShift | kHeld;
+    }
+
+    F& fabric_;
+    Slot home_;
+    Value limit_;
+};
+
+} // namespace rmalock::locks

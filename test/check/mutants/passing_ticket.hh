@@ -1,0 +1,104 @@
+// The ticket lock with bounded bypass, with one thing wrong each; the checker must say so.
+#pragma once
+
+#include "locks/parts/passing_ticket.hh"
+
+namespace rmalock::check {
+
+enum class PassingTicketMutation {
+    passes_uncounted, ///< a process passes the first of the queue, and does not count that
+    passes_held,      ///< a process passes without a look at `held`
+    takes_blindly,    ///< the first of the queue adds what it should compare and swap
+    resets_counters, ///< it always leaves as if it were the last one: tickets that are out are lost
+    keeps_carry,     ///< `serving` wraps into `next`
+    release_by_put,  ///< a release writes 0 over the queue
+};
+
+/// As locks/parts/passing_ticket.hh with T_L = 1; counters of two bits, which wrap.
+template <fabric::Fabric F, PassingTicketMutation M>
+class PassingTicketMutant {
+    using Mutation = PassingTicketMutation;
+    using Value = locks::Value;
+    using Word = locks::Word;
+
+  public:
+    static constexpr Value kNext = 1 << 4;
+
+    static constexpr locks::LockTraits kTraits = locks::PassingTicket<F>::kTraits;
+
+    PassingTicketMutant(F& fabric, locks::Slot home) : fabric_(fabric), home_(home) {}
+
+    locks::Hold acquire_exclusive(locks::Rank target) {
+        const Word word{target, home_};
+        const auto start = fabric::mark(fabric_);
+        const Value before = fabric_.compare_swap(word, 0, kHeld);
+        if (before != 0 && !passes(word, before))
+            take_in_turn(word, start);
+        return {};
+    }
+
+    void release_exclusive(locks::Rank target, locks::Hold) {
+        if (M == Mutation::release_by_put)
+            fabric_.put({target, home_}, 0);
+        else
+            fabric_.add({target, home_}, Value{0} - kHeld);
+    }
+
+    locks::Hold acquire_shared(locks::Rank target) { return acquire_exclusive(target); }
+    void release_shared(locks::Rank target, locks::Hold hold) { release_exclusive(target, hold); }
+
+  private:
+    // [ next:2 | serving:2 | passed:1 | held:1 ], and `next` may grow.
+    static constexpr Value kHeld = 1, kPassed = 2, kServing = 4;
+
+    static bool held(Value word) { return (word & kHeld) != 0; }
+    static Value next(Value word) { return word / kNext % 4; }
+    static Value serving(Value word) { return word / kServing % 4; }
+
+    bool passes(Word word, Value seen) {
+        const Value expected = seen;
+        if (M == Mutation::passes_held)
+            seen &= ~kHeld;
+        const Value count = M == Mutation::passes_uncounted ? 0 : kPassed;
+        return !held(seen) && (seen & kPassed) == 0 &&
+               fabric_.compare_swap(word, expected, (seen + count) | kHeld) == expected;
+    }
+
+    void take_in_turn(Word word, std::uint64_t start) {
+        const Value mine = next(fabric_.fetch_add(word, kNext));
+        for (;;) {
+            fabric::rewind(fabric_, start, mine);
+            const Value seen =
+                fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
+            const Value then = without_first(seen);
+            if (M == Mutation::takes_blindly) {
+                fabric_.fetch_add(word, then - seen);
+                return;
+            }
+            if (fabric_.compare_swap(word, seen, then) == seen)
+                return;
+        }
+    }
+
+    static Value without_first(Value word) {
+        if (next(word) == (serving(word) + 1) % 4 || M == Mutation::resets_counters)
+            return kHeld;
+        const Value rest = word & ~kPassed;
+        if (M == Mutation::keeps_carry || serving(word) != 3)
+            return rest + kServing + kHeld;
+        return rest - 3 * kServing + kHeld;
+    }
+
+    F& fabric_;
+    locks::Slot home_;
+};
+
+/// The shipped one, of a release that would have to bring the holder's data, and does not.
+template <fabric::Fabric F>
+struct PassingTicketBeforeData : locks::PassingTicket<F> {
+    using locks::PassingTicket<F>::PassingTicket;
+    static constexpr locks::LockTraits kTraits{
+        .name = "passing_ticket", .shared = false, .delivers = true};
+};
+
+} // namespace rmalock::check
