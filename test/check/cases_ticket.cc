@@ -35,7 +35,7 @@ struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
 };
 
 /// From the moment at which a waiter has its ticket it is overtaken by those before it, and by T_L
-/// others at its own turn, and at the turn of each that leaves somebody behind who can pass.
+/// others at its own turn, and at the turn of each that leaves a process behind which can pass.
 Program in_turn(Program program, Value ticket, std::uint32_t limit) {
     const auto others = static_cast<std::uint32_t>(program.ranks) - 1;
     program.announcing_slot = 0;
