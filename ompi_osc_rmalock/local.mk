@@ -108,6 +108,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/stream.hh \
 	ompi_osc_rmalock/window/trial.cc \
 	ompi_osc_rmalock/window/trial.hh \
+	ompi_osc_rmalock/window/waiting_requests.hh \
 	ompi_osc_rmalock/window/watch.cc \
 	ompi_osc_rmalock/window/watch.hh \
 	ompi_osc_rmalock/window/window.cc \

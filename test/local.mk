@@ -31,6 +31,7 @@ unit_sources = \
 	test/unit/params_test.cc \
 	test/unit/reachability_test.cc \
 	test/unit/topology_test.cc \
+	test/unit/waiting_requests_test.cc \
 	test/unit/window_test.cc
 
 EXTRA_DIST += test/README.md test/check_fast test/check_exports test/check_pairwise test/pairwise.py

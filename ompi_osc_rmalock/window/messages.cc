@@ -11,6 +11,7 @@
 #include "window/host.hh"
 #include "window/message_check.hh"
 #include "window/network.hh"
+#include "window/waiting_requests.hh"
 #include "window/window.hh"
 
 namespace rmalock::window {
@@ -75,16 +76,19 @@ std::uint64_t ticket_for(std::unique_ptr<Awaited> awaited, const ucx::Peer& peer
     return ticket;
 }
 
+/// Of the process; with the worker locked.
+WaitingRequests waiting;
+
 } // namespace
 
-std::deque<Messages::Pending> Messages::pending_;
-
-void Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
+bool Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
                   std::span<const std::byte> data, std::byte* result, std::size_t result_bytes,
                   ucx::Completion* completion) {
     const std::lock_guard lock(mutex_);
-    ++sent_;
+    sent_ += kRequest + data.size() + result_bytes;
     used_.store(true, std::memory_order_release);
+    header.seat = seat_;
+    header.generation = generation_;
     if (result != nullptr) {
         auto awaited = std::make_unique<Awaited>(&acknowledged_, sent_, result, result_bytes,
                                                  &results_, completion);
@@ -92,21 +96,31 @@ void Outbox::send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
         if (completion != nullptr)
             completion->expect();
         header.ticket = ticket_for(std::move(awaited), peer);
+        expected_ = sent_;
     }
     worker.send(peer, bytes_of(header), data);
+    if (sent_ - expected_ >= kAskEach)
+        send_flush(worker, peer);
+    return has_room();
+}
+
+void Outbox::send_flush(ucx::Worker& worker, ucx::Peer& peer) {
+    MessageHeader header{};
+    header.kind = MessageKind::flush;
+    header.seat = seat_;
+    header.generation = generation_;
+    header.ticket = ticket_for(std::make_unique<Awaited>(&acknowledged_, sent_), peer);
+    expected_ = sent_;
+    worker.send(peer, bytes_of(header), {});
 }
 
 bool Outbox::ask(ucx::Worker& worker, ucx::Peer& peer) {
     if (all_applied())
         return false;
     const std::lock_guard lock(mutex_);
-    if (asked_.load() < sent_) {
-        asked_.store(sent_);
-        MessageHeader header{};
-        header.kind = MessageKind::flush;
-        header.ticket = ticket_for(std::make_unique<Awaited>(&acknowledged_, sent_), peer);
-        worker.send(peer, bytes_of(header), {});
-    }
+    asked_.store(sent_);
+    if (expected_ < sent_)
+        send_flush(worker, peer);
     return true;
 }
 
@@ -125,16 +139,12 @@ void Messages::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
         check(from, header, data);
     if (is_answer(header))
         return answered(header, data);
-    // What is behind a request that waits, waits as well: accumulates are ordered.
-    if (!pending_.empty() || !serve(from, header, data))
-        pending_.push_back({from, header, {data.begin(), data.end()}});
+    if (waiting.are_before(from, header) || !serve(from, header, data))
+        waiting.add(from, header, data);
 }
 
 bool Messages::retry() {
-    while (!pending_.empty() &&
-           serve(pending_.front().from, pending_.front().header, pending_.front().data))
-        pending_.pop_front();
-    return !pending_.empty();
+    return waiting.retry(serve);
 }
 
 bool Messages::serve(ucx::PeerId from, const MessageHeader& header,

@@ -6,10 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "rmalock_api.h"
 #include "ucx_glue/completion.hh"
@@ -36,7 +34,7 @@ struct MessageHeader {
     std::uint8_t element_kind; ///< rmalock_kind_t
     std::uint8_t has_operand;
     std::uint32_t element_size;
-    std::uint32_t seat, generation; ///< which window, in the receiver's count
+    std::uint32_t seat, generation; ///< which window, in the target's count
     std::uint64_t runs;             ///< how many Runs the data begin with
     /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
     std::uint64_t ticket;
@@ -55,15 +53,39 @@ inline ucx::Completion* as_completion(rmalock_completion_t* completion) {
     return reinterpret_cast<ucx::Completion*>(completion);
 }
 
-/// The messages of a window to one target, as the origin counts them.
+/// The messages of a window to one target, as the origin counts them: by the bytes that they and
+/// their answers take at a target.
+///
+/// A target that cannot apply a message at once has taken it from UCX (WaitingRequests), which then
+/// lets the origin send more. So the origin bounds them: of each origin and window kMost bytes wait
+/// at a target, and one message more for each thread of the origin.
 class Outbox {
   public:
+    /// What the target is not known to have applied, at most; more than a network holds.
+    static constexpr std::uint64_t kMost = 8U << 20;
+    /// After so much the target is asked for word of it, so that room comes back before there is
+    /// none.
+    static constexpr std::uint64_t kAskEach = kMost / 4;
+    static_assert(kAskEach < kMost, "without room, word of some request is under way");
+    /// What a waiting request takes beside its data.
+    static constexpr std::uint64_t kRequest = 2 * sizeof(MessageHeader);
+
+    /// Whose messages they are, in the target's count; before the first.
+    void address(std::uint32_t seat, std::uint32_t generation) {
+        seat_ = seat;
+        generation_ = generation;
+    }
     /// Sends a request. `result`, if not null, receives `result_bytes` from the answer;
-    /// `completion` (may be null) then expects a part more until it has.
-    void send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
-              std::span<const std::byte> data, std::byte* result, std::size_t result_bytes,
-              ucx::Completion* completion);
-    /// Asks for word that all have been applied; false: all have, nothing was sent.
+    /// `completion` (may be null) then expects a part more until it has. False: the next one has to
+    /// wait until has_room().
+    [[nodiscard]] bool send(ucx::Worker& worker, ucx::Peer& peer, MessageHeader header,
+                            std::span<const std::byte> data, std::byte* result,
+                            std::size_t result_bytes, ucx::Completion* completion);
+    bool has_room() const {
+        const std::uint64_t acknowledged = acknowledged_.load(std::memory_order_acquire);
+        return sent_.load(std::memory_order_relaxed) - acknowledged < kMost;
+    }
+    /// Asks for word that all have been applied, unless that is under way; false: all have.
     bool ask(ucx::Worker& worker, ucx::Peer& peer);
     /// Whether all that were sent before the last ask() have been applied.
     bool applied() const { return acknowledged_.load(std::memory_order_acquire) >= asked_.load(); }
@@ -75,8 +97,12 @@ class Outbox {
 
   private:
     friend class Messages;
+    void send_flush(ucx::Worker& worker, ucx::Peer& peer);
+
     std::mutex mutex_; ///< keeps the order of the counts that of the messages
-    std::uint64_t sent_ = 0;
+    std::uint32_t seat_ = 0, generation_ = 0;
+    std::atomic<std::uint64_t> sent_{0};
+    std::uint64_t expected_ = 0; ///< so much of it an answer is under way for, or has come
     std::atomic<bool> used_{false};
     std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};
     ucx::Completion results_;
@@ -91,16 +117,9 @@ class Messages {
     static bool retry();
 
   private:
-    /// A request that came when the target's accumulate lock was taken, and all that came after it.
-    struct Pending {
-        ucx::PeerId from;
-        MessageHeader header;
-        std::vector<std::byte> data;
-    };
     static bool serve(ucx::PeerId from, const MessageHeader& header,
                       std::span<const std::byte> data);
     static void answered(const MessageHeader& header, std::span<const std::byte> data);
-    static std::deque<Pending> pending_;
 };
 
 } // namespace rmalock::window

@@ -246,6 +246,7 @@ Remote::Reachable& Remote::reachable(Rank target) {
     found.state = ucx::RemoteKey(worker(), *peer, keys.first(reach.state_key));
     if (reach.memory_key != 0)
         found.memory = ucx::RemoteKey(worker(), *peer, keys.subspan(reach.state_key));
+    found.outbox.address(reach.seat, reach.generation);
     found.peer = peer;
     return found;
 }
@@ -426,9 +427,8 @@ void Remote::wait_for(const ucx::Completion& completion) {
 void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
                   std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
     Reachable& there = reachable(target);
-    header.seat = reach(target).seat;
-    header.generation = reach(target).generation;
-    there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion);
+    if (!there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion))
+        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
 }
 
 void Remote::move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
