@@ -18,7 +18,7 @@ cat "$out"/*[0-9] | awk -F ' *[|] ' '
     NF == 7 { print (($7 ~ /^(clean|caught)/) ? "PASS" : "FAIL") ": check " $1 " " $2 " " $7; next }
     /^[0-9]+ cases, [0-9]+ not as expected$/ { cases += $1; split($0, said, ", "); bad += said[2]; next }
     { print }
-    END { print cases - bad " passed, " bad + 0 " failed" }'
+    END { print cases - bad " passed, " bad + 0 " failed"; exit cases == 0 }' || exit 1 # as for a name that is none
 for status in "$out"/*.status; do
     read -r code <"$status"
     [ "$code" = 0 ] || exit "$code"
