@@ -37,7 +37,8 @@ unit_sources = \
 EXTRA_DIST += test/README.md test/check_fast test/check_exports test/check_pairwise test/pairwise.py
 
 if CAN_TEST
-check_PROGRAMS += test/unit_test test/unit_test_asan test/cost_test test/stress_test test/stress_test_tsan
+check_PROGRAMS += test/unit_test test/cost_test test/stress_test
+full_programs += test/unit_test_asan test/stress_test_tsan
 CHECK_TESTS += test/unit_test test/cost_test test/stress_test test/check_pairwise test/check_exports
 FULL_TESTS += test/unit_test_asan test/stress_test_tsan
 

@@ -49,7 +49,7 @@ mpi_tsan_binaries = $(mpi_tsan_names:%=test/mpi/tsan/%)
 
 if CAN_TEST
 FULL_TESTS += test/mpi/check_tsan
-check_LTLIBRARIES = test/mpi/tsan/mca_osc_rmalock.la
+EXTRA_LTLIBRARIES = test/mpi/tsan/mca_osc_rmalock.la
 test_mpi_tsan_mca_osc_rmalock_la_SOURCES = $(mca_osc_rmalock_la_SOURCES) $(librmalock_core_la_SOURCES) \
 	$(librmalock_ucx_la_SOURCES)
 test_mpi_tsan_mca_osc_rmalock_la_CPPFLAGS = $(mca_osc_rmalock_la_CPPFLAGS) $(UCX_CFLAGS)
@@ -60,9 +60,9 @@ test_mpi_tsan_mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -rpath
 	-Wl,--version-script=$(srcdir)/ompi_osc_rmalock/exports.map
 EXTRA_test_mpi_tsan_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
 
-check_DATA += $(mpi_tsan_binaries)
+full_data += $(mpi_tsan_binaries) test/mpi/tsan/mca_osc_rmalock.la
 endif
-CLEANFILES += $(mpi_tsan_binaries)
+CLEANFILES += $(mpi_tsan_binaries) test/mpi/tsan/mca_osc_rmalock.la
 EXTRA_DIST += test/mpi/check_tsan test/mpi/racing_puts.c test/mpi/tsan_suppressions
 
 $(mpi_tsan_binaries): test/mpi/tsan/%: test/mpi/%.c $(mpi_test_includes)

@@ -10,7 +10,7 @@ EXTRA_DIST += test/programs/check_rmalock test/programs/local.mk test/programs/m
 ## Global Arrays are there for tests only: without them this program is not made, and `run` skips it.
 ga_libs = -lga-openmpi -lscalapack-openmpi -larmci-openmpi -llapack -lblas -l:libgfortran.so.5 -lm
 
-check_DATA += test/programs/ga_arrays
+full_data += test/programs/ga_arrays
 CLEANFILES += test/programs/ga_arrays
 
 test/programs/ga_arrays: test/programs/ga_arrays.c

@@ -12,7 +12,8 @@ ucx_test_sources = \
 ucx_test_cppflags = $(ucx_glue_cppflags) -I$(srcdir)/test/ucx $(GTEST_CFLAGS)
 
 if CAN_TEST
-check_PROGRAMS += test/ucx_test test/ucx_test_asan
+check_PROGRAMS += test/ucx_test
+full_programs += test/ucx_test_asan
 CHECK_TESTS += test/ucx_test
 FULL_TESTS += test/ucx_test_asan
 
