@@ -29,11 +29,24 @@ std::mutex opening;
 /// Names that ucp_config_modify has for options, and their values.
 using Settings = std::vector<std::pair<const char*, const char*>>;
 
+/// Worker::fetch_add_after_puts fences where all goes over a single lane, for which the weak mode
+/// is enough. The other mode, which UCX 1.18 takes by itself, waits within ucp_worker_fence, the
+/// worker locked, for the answers of all peers: an unlock would wait for a process that computes.
+/// Older versions have only the weak one, and complain of an option that they do not know.
+bool knows_fence_modes(const ucp_config_t* config) {
+    const std::string all = printed([config](std::FILE* to) {
+        ucp_config_print(config, to, nullptr, UCS_CONFIG_PRINT_CONFIG);
+    });
+    return all.find("UCX_FENCE_MODE=") != all.npos;
+}
+
 ucp_context* open_context(const Worker::Options& options, const Settings& settings) {
     ucp_config_t* config = nullptr;
     check("read the configuration (UCX_* in the environment)",
           ucp_config_read(nullptr, nullptr, &config));
     ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
+    if (knows_fence_modes(config))
+        (void)ucp_config_modify(config, "FENCE_MODE", "weak");
     for (const auto& [name, value] : settings)
         (void)ucp_config_modify(config, name, value); // without, more time or descriptors go
     const SignalsBlocked blocked; // UCX may start a thread of its own, for connections

@@ -207,7 +207,42 @@ TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
     run(2, GetParam(), body, kWords);
 }
 
-/// The peer looks at its memory while the puts arrive: who sees the atomic sees the puts.
+/// An atomic behind puts waits for its own target: puts to a third process, which does not serve,
+/// stay where they are.
+TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
+    const auto put_and_add = [](Site& site) {
+        Worker& worker = site.worker;
+        std::uint64_t value = 7;
+        worker.put(site.peer(2), &value, 8, site.address(2, 1), site.key(2));
+        worker.put(site.peer(1), &value, 8, site.address(1, 1), site.key(1));
+        const bool orders = worker.orders_behind_puts(site.peer(1));
+        EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
+        if (orders)
+            worker.fetch_add_after_puts(site.waiter, site.peer(1), site.address(1, 0), site.key(1),
+                                        1);
+        else
+            worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0), site.key(1), 1);
+    };
+    run(3, GetParam(), [&](Site& site) {
+        for (int target = 1; site.rank == 0 && target <= 2; ++target) // connects
+            site.worker.read_word(site.waiter, site.peer(target), site.address(target, 0),
+                                  site.key(target));
+        site.fence();
+        const std::atomic_ref<std::uint64_t> added(site.memory[0]);
+        if (site.rank == 0)
+            put_and_add(site);
+        while (site.rank == 1 && added.load() == 0)
+            site.worker.progress();
+        site.fence_asleep(); // the third process is here from the beginning
+        if (site.rank == 0)
+            site.worker.flush(site.waiter, site.peer(2));
+        site.fence();
+        EXPECT_EQ(site.memory[1], site.rank == 0 ? 0U : 7U);
+    });
+}
+
+/// The peer looks at its memory while the puts arrive: a reader of the atomic's value reads the
+/// puts'.
 TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
     static constexpr std::size_t kWords = 3000; // several of UCX's fragments
     static constexpr std::uint64_t kRounds = 300;
