@@ -21,12 +21,13 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/algorithms/direct_passive.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_rw.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_spin.hh \
-	ompi_osc_rmalock/locks/algorithms/pfl.hh \
-	ompi_osc_rmalock/locks/algorithms/pfx.hh \
+	ompi_osc_rmalock/locks/algorithms/pf_cohort.hh \
+	ompi_osc_rmalock/locks/algorithms/pf_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/rma_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/rma_rw.hh \
 	ompi_osc_rmalock/locks/all.def \
 	ompi_osc_rmalock/locks/all.hh \
+	ompi_osc_rmalock/locks/former_names.hh \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/lock_env.hh \
 	ompi_osc_rmalock/locks/parts/baton.hh \

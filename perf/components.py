@@ -78,7 +78,7 @@ def expand(names):
 
 def arguments_of(name, known):
     """mpirun's arguments for a component's row, or None if there is no such row. A row of rmalock
-    may name the lock, and values of its parameters: rmalock/pfx/t_w=16."""
+    may name the lock, and values of its parameters: rmalock/pf_mcs/t_w=16."""
     component, *parts = name.split("/")
     if name in known:
         return known[name]

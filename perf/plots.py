@@ -350,7 +350,7 @@ def longest(measured):
 def thresholds(measured):
     """A panel for each threshold; the value that is set stands first."""
     rows = measured.rows("sob", "throughput")
-    settings = {}  # threshold -> values, from rows such as rmalock/pfx/t_w=16
+    settings = {}  # threshold -> values, from rows such as rmalock/pf_mcs/t_w=16
     for name in measured.components():
         threshold, equals, value = name.rpartition("/")[2].partition("=")
         if equals:

@@ -275,7 +275,7 @@ class Components(unittest.TestCase):
     INFO = """#!/bin/sh
 case "$*" in *"--param osc rmalock"*) cat <<'END'
 mca:osc:rmalock:param:osc_rmalock_lock:value:auto
-mca:osc:rmalock:param:osc_rmalock_lock:help:Lock algorithm (auto|direct_passive|pfx)
+mca:osc:rmalock:param:osc_rmalock_lock:help:Lock algorithm (auto|direct_passive|pf_mcs)
 mca:osc:rmalock:param:osc_rmalock_t_w:value:0
 mca:osc:rmalock:param:osc_rmalock_t_w:help:Writers in a row; 0: ranks (0 to 1000000)
 END
@@ -298,12 +298,12 @@ END
 
     def test_every_lock_becomes_a_row(self):
         self.assertEqual(components.expand(["sm", "rmalock/*"]),
-                         ["sm", "rmalock/direct_passive", "rmalock/pfx"])
-        self.assertEqual(components.arguments_of("rmalock/pfx", components.COMPONENTS),
-                         "--mca osc rmalock --mca osc_rmalock_lock pfx")
-        self.assertEqual(components.arguments_of("rmalock/pfx/t_w=16", {"rmalock": "R"}),
-                         "R --mca osc_rmalock_lock pfx --mca osc_rmalock_t_w 16")
-        for name in ("other/pfx", "rmalock/pfx/pfx"):
+                         ["sm", "rmalock/direct_passive", "rmalock/pf_mcs"])
+        self.assertEqual(components.arguments_of("rmalock/pf_mcs", components.COMPONENTS),
+                         "--mca osc rmalock --mca osc_rmalock_lock pf_mcs")
+        self.assertEqual(components.arguments_of("rmalock/pf_mcs/t_w=16", {"rmalock": "R"}),
+                         "R --mca osc_rmalock_lock pf_mcs --mca osc_rmalock_t_w 16")
+        for name in ("other/pf_mcs", "rmalock/pf_mcs/pf_mcs"):
             self.assertIsNone(components.arguments_of(name, components.COMPONENTS))
 
     def test_an_absent_component_is_named(self):

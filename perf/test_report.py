@@ -33,7 +33,7 @@ except ImportError:
     sys.exit(SKIP)
 report = load_report()
 
-COMPONENTS = ["sm", "rmalock/pfx", "rmalock/direct_passive", "rmalock/pfx/t_w=16"]
+COMPONENTS = ["sm", "rmalock/pf_mcs", "rmalock/direct_passive", "rmalock/pf_mcs/t_w=16"]
 PARAMS = {  # case pattern -> points of its parameters, metrics with their units
     r"lock_(put|get)_unlock": ([{"size": s} for s in (1, 4096)], {"latency": "ns"}),
     r"overlap_(put|get)": ([{"size": s, "operations": 1} for s in (4096, 32768)], {"hidden": "%"}),
@@ -60,7 +60,7 @@ def points(case):
 
 
 def row(case, params, metric, unit, component, value):
-    failed = component == "rmalock/pfx" and case == "lock_all"
+    failed = component == "rmalock/pf_mcs" and case == "lock_all"
     return {"key": {"flavor": "allocate", "case": case, "params": params, "metric": metric,
                     "unit": unit}, "component": component, "repeats": 3, "within": None,
             "value": None if failed else {"median": value, "low": 0.9 * value,
@@ -115,7 +115,7 @@ class Page(unittest.TestCase):
                 self.assertIn(f"<td>{case}", self.html)
 
     def test_what_could_not_be_measured_is_said(self):
-        self.assertIn("rmalock/pfx, lock_all (allocate): crashed: &lt;signal&gt;", self.html)
+        self.assertIn("rmalock/pf_mcs, lock_all (allocate): crashed: &lt;signal&gt;", self.html)
 
     def test_a_figure_without_measurements_is_left_out(self):
         nothing = report.plots.Measured(document([]))

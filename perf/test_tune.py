@@ -19,11 +19,11 @@ TUNE = HERE.parent / "contrib" / "tune"
 OMPI_INFO = """#!/bin/sh
 cat <<'END'
 mca:osc:rmalock:param:osc_rmalock_lock:value:auto
-mca:osc:rmalock:param:osc_rmalock_lock:help:Lock algorithm (auto|pfx|rma_rw)
+mca:osc:rmalock:param:osc_rmalock_lock:help:Lock algorithm (auto|pf_mcs|rma_rw)
 mca:osc:rmalock:param:osc_rmalock_t_l:value:auto
 mca:osc:rmalock:param:osc_rmalock_t_l:help:rma_rw, rma_mcs: numbers, such as 16,8; auto
 mca:osc:rmalock:param:osc_rmalock_t_w:value:0
-mca:osc:rmalock:param:osc_rmalock_t_w:help:pfx, rma_rw: writers in a row; 0: ranks (0 to 1000000)
+mca:osc:rmalock:param:osc_rmalock_t_w:help:pf_mcs, rma_rw: writers in a row; 0: ranks (0 to 1000000)
 mca:osc:rmalock:param:osc_rmalock_t_r:value:0
 mca:osc:rmalock:param:osc_rmalock_t_r:help:rma_rw: readers (0 to 1000000)
 mca:osc:rmalock:param:osc_rmalock_t_dc:value:0
@@ -122,17 +122,17 @@ class Tune(unittest.TestCase):
         self.assertIn("is of another tuning", other.stderr)
 
     def test_a_lock_gets_its_own_thresholds_only(self):
-        done = self.tune("--lock", "pfx", OMPI_MCA_osc_rmalock_t_dc="4",
+        done = self.tune("--lock", "pf_mcs", OMPI_MCA_osc_rmalock_t_dc="4",
                          OMPI_MCA_osc_rmalock_t_r="100", OMPI_MCA_osc_rmalock_t_l="8,32")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.parameters(), {"osc_rmalock_lock": "pfx", "osc_rmalock_t_w": "0"})
+        self.assertEqual(self.parameters(), {"osc_rmalock_lock": "pf_mcs", "osc_rmalock_t_w": "0"})
         self.assertIn("gain: none", done.stdout)
 
     def test_mistakes_are_named(self):
-        for arguments, message in ((["--lock", "pfy"], "lock is one of auto, pfx, rma_rw"),
+        for arguments, message in ((["--lock", "pfy"], "lock is one of auto, pf_mcs, rma_rw"),
                                    (["--values", "t_x=1"], "--values wants"),
                                    (["--only", "t_x"], "--only knows t_dc, t_r, t_l, t_w"),
-                                   (["--lock", "pfx", "--only", "t_r"], "no threshold for lock pfx")):
+                                   (["--lock", "pf_mcs", "--only", "t_r"], "no threshold for lock pf_mcs")):
             done = self.tune(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(message, done.stderr)

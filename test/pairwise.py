@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Combinations of settings such that every two values of different settings meet in one of them.
 
-    pairwise.py                      one combination a line, for a test run: lock=pfx topology=flat …
+    pairwise.py                      one combination a line, for a test run: lock=pf_mcs topology=flat …
     pairwise.py --all                every combination instead
     pairwise.py layout=1x4,2x2 …     values of a setting, instead of the built-in ones or of one more; values
                                      that contain commas are separated by ;

@@ -1,13 +1,16 @@
 #include "window/window.hh"
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "fabric/layout.hh"
+#include "locks/former_names.hh"
 #include "window/host.hh"
 
 namespace rmalock::window {
@@ -59,6 +62,15 @@ Status first_error(const rmalock_comm_t& comm, int mine, int* first) {
 /// The part of a window that is this process's, in the segment or the program's own.
 void* memory_of(const rmalock_spec_t& spec, const Plan& plan, const Segment& segment) {
     return plan.mapped() ? segment.base() + plan.my_memory() : spec.base;
+}
+
+/// Once in a process: the user calls a lock by a name that the next release will not take.
+void hint_at_present_name(const char* asked) {
+    static std::atomic<bool> hinted{false};
+    const std::string present(locks::present_name(asked));
+    if (present != asked && !hinted.exchange(true))
+        tell("the lock '%s' is called %s by now; the next release takes only that", asked,
+             present.c_str());
 }
 
 } // namespace
@@ -151,8 +163,10 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     // Everybody's part is written before anybody reads it, and before the window is used.
     if (comm.barrier(comm.handle) != 0)
         return RMALOCK_ERR_COMM;
-    if (comm.rank == 0)
+    if (comm.rank == 0) {
+        hint_at_present_name(spec.params.lock);
         window->announce(plan);
+    }
     return RMALOCK_OK;
 }
 

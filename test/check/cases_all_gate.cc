@@ -4,8 +4,8 @@
 #include "cases.hh"
 #include "locks/algorithms/d_mcs.hh"
 #include "locks/algorithms/direct_passive.hh"
-#include "locks/algorithms/pfl.hh"
-#include "locks/algorithms/pfx.hh"
+#include "locks/algorithms/pf_cohort.hh"
+#include "locks/algorithms/pf_mcs.hh"
 #include "mutants/all_gate.hh"
 
 namespace rmalock::check {
@@ -108,15 +108,16 @@ std::vector<Story> stories() {
     };
 }
 
-/// pfl on two nodes, of so many processes each. A node joins with the first reader of a phase, and
-/// that is a lock_all that visits the targets, too.
+/// pf_cohort on two nodes, of so many processes each. A node joins with the first reader of a
+/// phase, and that is a lock_all that visits the targets, too.
 void add_over_nodes(std::vector<Case>& cases) {
     const Script w = writer(2), w1 = writer(1), other = writer(1, 1), r = reader(2), r1 = reader(1),
                  all = all_locker(2), a1 = all_locker(1);
     const auto on = [&](Rank on_each, const char* configuration, std::vector<Script> scripts,
                         locks::GateLimits limits = kOnce) {
-        cases.push_back(gate<Sound, locks::Pfl>("all_gate+pfl", configuration, std::move(scripts),
-                                                Failure::none, limits, on_each));
+        cases.push_back(gate<Sound, locks::PfCohort>("all_gate+pf_cohort", configuration,
+                                                     std::move(scripts), Failure::none, limits,
+                                                     on_each));
     };
     on(1, "1W+1A N=1", {w, all_locker(3)});
     on(1, "1A+1W N=1", {all_locker(3), w});
@@ -215,8 +216,8 @@ void add_told(std::vector<Case>& cases) {
     deep();
     const auto over_nodes = [&](const char* configuration, std::vector<Script> scripts,
                                 const locks::GateLimits& limits, Rank on_each) {
-        add.operator()<locks::Pfl>("all_gate+pfl", configuration, std::move(scripts), limits,
-                                   on_each);
+        add.operator()<locks::PfCohort>("all_gate+pf_cohort", configuration, std::move(scripts),
+                                        limits, on_each);
     };
     over_nodes("1W+1A N=1, told", {w, all_locker(3)}, kOnce, 1);
     over_nodes("1W+1R+1A N=2 once, told", {w1, a1, r1}, kOnce, 2);
@@ -239,7 +240,7 @@ void add_stories(std::vector<Case>& cases, const char* name, bool fair = true) {
             cases.push_back(c);
         };
         add(name, std::string(story.name) + ", rounds", in_rounds(kOnce), Failure::none);
-        if (std::is_same_v<Algorithm<CheckerFabric>, locks::Pfl<CheckerFabric>>)
+        if (std::is_same_v<Algorithm<CheckerFabric>, locks::PfCohort<CheckerFabric>>)
             cases.back().limits.preemptions = 3;
         if (story.behind_exclusive && !fair)
             continue;
@@ -305,16 +306,17 @@ void add_mutants(std::vector<Case>& cases) {
     cases.push_back(
         gate("all_gate/no_rounds", "hold-and-wait", wait_at_gate(2), Failure::deadlock));
 
-    // With pfl, whose owners a lock_all meets as a reader of another node.
-    cases.push_back(gate<NoLook, locks::Pfl>("all_gate+pfl/no_look", "1W+1A N=1",
-                                             {w, all_locker(3)}, Failure::exclusion));
-    cases.push_back(gate<Sound, Unvisited<locks::Pfl>::Of>("all_gate+pfl/no_visit", "1W+1A N=1",
-                                                           {w, all_locker(3)}, Failure::exclusion));
-    cases.push_back(gate<NoWaitForCounted, locks::Pfl>("all_gate+pfl/no_wait_for_counted",
-                                                       "1A+1W N=1 K=1", {all_locker(3), writer(3)},
-                                                       Failure::exclusion, kAtOnce));
-    cases.push_back(gate<Sound, locks::Pfl>("all_gate+pfl/no_rounds", "hold-and-wait N=2",
-                                            wait_at_gate(1), Failure::deadlock, kOnce, 2));
+    // With pf_cohort, whose owners a lock_all meets as a reader of another node.
+    cases.push_back(gate<NoLook, locks::PfCohort>("all_gate+pf_cohort/no_look", "1W+1A N=1",
+                                                  {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(gate<Sound, Unvisited<locks::PfCohort>::Of>(
+        "all_gate+pf_cohort/no_visit", "1W+1A N=1", {w, all_locker(3)}, Failure::exclusion));
+    cases.push_back(gate<NoWaitForCounted, locks::PfCohort>(
+        "all_gate+pf_cohort/no_wait_for_counted", "1A+1W N=1 K=1", {all_locker(3), writer(3)},
+        Failure::exclusion, kAtOnce));
+    cases.push_back(gate<Sound, locks::PfCohort>("all_gate+pf_cohort/no_rounds",
+                                                 "hold-and-wait N=2", wait_at_gate(1),
+                                                 Failure::deadlock, kOnce, 2));
 }
 
 } // namespace
@@ -391,15 +393,15 @@ void add_all_gate(std::vector<Case>& cases) {
     changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
     deep();
 
-    const auto pfx = [&](const char* configuration, std::vector<Script> scripts,
-                         locks::GateLimits limits = kOnce) {
-        cases.push_back(
-            gate<Sound, locks::Pfx>("all_gate+pfx", configuration, scripts, Failure::none, limits));
+    const auto pf_mcs = [&](const char* configuration, std::vector<Script> scripts,
+                            locks::GateLimits limits = kOnce) {
+        cases.push_back(gate<Sound, locks::PfMcs>("all_gate+pf_mcs", configuration, scripts,
+                                                  Failure::none, limits));
     };
-    pfx("1W+1A", {w, all_locker(3)});
-    pfx("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
-    pfx("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
-    pfx("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
+    pf_mcs("1W+1A", {w, all_locker(3)});
+    pf_mcs("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
+    pf_mcs("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
+    pf_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 
     // No shared mode: the gate is closed from the start.
     const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts,
@@ -412,8 +414,8 @@ void add_all_gate(std::vector<Case>& cases) {
     d_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 
     add_stories<locks::DirectPassive>(cases, "all_gate", false);
-    add_stories<locks::Pfx>(cases, "all_gate+pfx");
-    add_stories<locks::Pfl>(cases, "all_gate+pfl");
+    add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs");
+    add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort");
     add_over_nodes(cases);
     add_told(cases);
     add_mutants(cases);

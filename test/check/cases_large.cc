@@ -3,7 +3,7 @@
 #include "cases.hh"
 #include "lock_setup.hh"
 #include "locks/all.hh"
-#include "mutants/pfx.hh"
+#include "mutants/pf_mcs.hh"
 
 namespace rmalock::check {
 
@@ -28,7 +28,7 @@ Machine cluster() {
     return machine;
 }
 
-Machine pfx_limits(Value t_w) {
+Machine pf_mcs_limits(Value t_w) {
     return {.limits = {.t_w = t_w}};
 }
 
@@ -60,11 +60,12 @@ void add_large(std::vector<Case>& cases) {
     cases.push_back(
         random("direct_passive", "51W+205R", program_of<locks::DirectPassive>(mixed(kMany))));
     cases.push_back(random("d_mcs", "256W", program_of<locks::DMcs>(writers(kMany))));
-    cases.push_back(
-        random("pfx", "51W+205R", program_of<locks::Pfx, Sound>(mixed(kMany), pfx_limits(8))));
+    cases.push_back(random("pf_mcs", "51W+205R",
+                           program_of<locks::PfMcs, Sound>(mixed(kMany), pf_mcs_limits(8))));
     Machine nodes{.ranks_per_node = 8};
     nodes.limits = {.t_w = 8, .t_l = 4, .members = {.k_in = 2, .idle = 2}};
-    cases.push_back(random("pfl", "51W+205R N=2", program_of<locks::Pfl>(mixed(kMany), nodes)));
+    cases.push_back(
+        random("pf_cohort", "51W+205R N=2", program_of<locks::PfCohort>(mixed(kMany), nodes)));
     cases.push_back(
         random("rma_mcs", "256W N=4", program_of<locks::RmaMcs>(writers(kMany), cluster())));
     cases.push_back(
@@ -72,16 +73,18 @@ void add_large(std::vector<Case>& cases) {
 
     // The random search has to find something too.
     Case broken =
-        random("pfx/no_self_serve", "51W+205R",
-               program_of<locks::Pfx, pfx_fault::NoSelfServe>(mixed(kMany), pfx_limits(8)));
+        random("pf_mcs/no_self_serve", "51W+205R",
+               program_of<locks::PfMcs, pf_mcs_fault::NoSelfServe>(mixed(kMany), pf_mcs_limits(8)));
     broken.expected = Failure::deadlock;
     cases.push_back(broken);
 
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
-    cases.push_back(bounded("pfx", "3W+2R once",
-                            program_of<locks::Pfx, Sound>({w1, w1, w1, r1, r1}, pfx_limits(2)), 4));
-    cases.push_back(bounded("pfx", "2W+3R once",
-                            program_of<locks::Pfx, Sound>({w1, w1, r1, r1, r1}, pfx_limits(2)), 4));
+    cases.push_back(bounded("pf_mcs", "3W+2R once",
+                            program_of<locks::PfMcs, Sound>({w1, w1, w1, r1, r1}, pf_mcs_limits(2)),
+                            4));
+    cases.push_back(bounded("pf_mcs", "2W+3R once",
+                            program_of<locks::PfMcs, Sound>({w1, w1, r1, r1, r1}, pf_mcs_limits(2)),
+                            4));
     cases.push_back(bounded(
         "rma_rw", "2W+3R N=2",
         program_of<locks::RmaRw>({w2, r2, w2, r2, r2}, {.element_sizes = {2}, .t_dc = 2}), 4));

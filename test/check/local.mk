@@ -15,8 +15,8 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_direct_passive.cc \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
-    test/check/cases_pfl.cc \
-    test/check/cases_pfx.cc \
+    test/check/cases_pf_cohort.cc \
+    test/check/cases_pf_mcs.cc \
     test/check/cases_rma.cc \
     test/check/cases_ticket.cc \
     test/check/checker_fabric.hh \
@@ -34,8 +34,8 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/direct_passive.hh \
     test/check/mutants/passing_ticket.hh \
-    test/check/mutants/pfl.hh \
-    test/check/mutants/pfx.hh \
+    test/check/mutants/pf_cohort.hh \
+    test/check/mutants/pf_mcs.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
     test/check/mutants/ticket.hh \

@@ -50,8 +50,8 @@ constexpr VerbCounts kCohort{.gets = 1, .atomics = 2};
 constexpr VerbCounts kClimbs{.atomics = 2}, kDescends{.gets = 4, .atomics = 2, .flushes = 1};
 constexpr Price kPrices[] = {
     {"direct_passive", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
-    {"pfx", kOneAtomic, kOneAtomic, kOneAtomic, kOneAtomic},
-    {"pfl", kCohort, kCohort, kOneAtomic, kOneAtomic},
+    {"pf_mcs", kOneAtomic, kOneAtomic, kOneAtomic, kOneAtomic},
+    {"pf_cohort", kCohort, kCohort, kOneAtomic, kOneAtomic},
     // A writer closes both counters by two atomics each, and opens them by posted adds.
     {"rma_rw",
      {.atomics = 2 + 2 * 2},
@@ -91,10 +91,10 @@ TEST_F(Cost, OfEveryLockWithoutContention) {
 }
 
 TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
-    locks::Pfx<CountingFabric> pfx(parts.env({.t_w = 8, .t_l = 8}));
-    const locks::Hold exclusive = pfx.acquire_exclusive(kTarget);
+    locks::PfMcs<CountingFabric> pf_mcs(parts.env({.t_w = 8, .t_l = 8}));
+    const locks::Hold exclusive = pf_mcs.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfx.release_exclusive(kTarget, exclusive);
+    pf_mcs.release_exclusive(kTarget, exclusive);
     EXPECT_EQ(fabric.take(), kOneAtomic);
 }
 
@@ -145,59 +145,59 @@ TEST_F(Cost, CountersOfAFlatTreeAreOneAtomicForReadersAndTwoEachForAWriter) {
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 2, .flushes = 1}));
 }
 
-/// Rank 0's pfl and, beside it, rank 3's, on the other node.
+/// Rank 0's pf_cohort and, beside it, rank 3's, on the other node.
 class CostOverNodes : public Cost {
   protected:
-    using Pfl = locks::Pfl<CountingFabric>;
+    using PfCohort = locks::PfCohort<CountingFabric>;
     static constexpr fabric::Rank kNear = 1, kFar = 2;
     const locks::LockLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
     CountingFabric other_fabric{world.fabric(3)};
     Parts other_parts{other_fabric};
-    Pfl pfl{parts.env(limits)};
-    Pfl other{other_parts.env(limits)};
+    PfCohort pf_cohort{parts.env(limits)};
+    PfCohort other{other_parts.env(limits)};
 
     /// Two reads in one phase, after which the node is a member.
     void join() {
         for (int i = 0; i < 2; ++i)
-            pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+            pf_cohort.release_shared(kFar, pf_cohort.acquire_shared(kFar));
         fabric.take(), fabric.take_off_node();
     }
 };
 
 TEST_F(CostOverNodes, WithoutMembersEachCallIsOneAtomicOffTheNode) {
-    const locks::Hold exclusive = pfl.acquire_exclusive(kFar);
+    const locks::Hold exclusive = pf_cohort.acquire_exclusive(kFar);
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2}));
-    pfl.release_exclusive(kFar, exclusive);
+    pf_cohort.release_exclusive(kFar, exclusive);
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 2}));
-    const locks::Hold shared = pfl.acquire_shared(kFar);
+    const locks::Hold shared = pf_cohort.acquire_shared(kFar);
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
-    pfl.release_shared(kFar, shared);
+    pf_cohort.release_shared(kFar, shared);
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
 }
 
 TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
     join();
-    const locks::Hold shared = pfl.acquire_shared(kFar);
+    const locks::Hold shared = pf_cohort.acquire_shared(kFar);
     EXPECT_EQ(fabric.take(), kOneAtomic);
-    pfl.release_shared(kFar, shared);
+    pf_cohort.release_shared(kFar, shared);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     EXPECT_EQ(fabric.take_off_node(), VerbCounts{});
 }
 
 TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembers) {
     for (int i = 0; i < 8; ++i) {
-        const locks::Hold shared = pfl.acquire_shared(kNear);
+        const locks::Hold shared = pf_cohort.acquire_shared(kNear);
         EXPECT_EQ(fabric.take(), kOneAtomic);
-        pfl.release_shared(kNear, shared);
+        pf_cohort.release_shared(kNear, shared);
         EXPECT_EQ(fabric.take(), kOneAtomic);
     }
 }
 
 TEST_F(CostOverNodes, AMemberIsTwoAtomicsAndOnePostedForAWriterAndLeavesWhenIdle) {
     join();
-    pfl.release_shared(kFar, pfl.acquire_shared(kFar));
+    pf_cohort.release_shared(kFar, pf_cohort.acquire_shared(kFar));
     // Registers; closes: the counter on the other node, whose reader has left.
     locks::Hold hold = other.acquire_exclusive(kFar);
     EXPECT_EQ(other_fabric.take_off_node(), (VerbCounts{.atomics = 2}));
@@ -382,17 +382,17 @@ TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
     EXPECT_EQ(far.fabric.take_off_node(), kOnePosted);
 }
 
-/// All four ranks, as threads: pfl over two nodes behind the gate, with thresholds so small that
-/// everything changes often.
+/// All four ranks, as threads: pf_cohort over two nodes behind the gate, with thresholds so small
+/// that everything changes often.
 class CostOfWaiting : public CostOfLedgers {
   protected:
-    using Pfl = locks::Pfl<CountingFabric>;
+    using PfCohort = locks::PfCohort<CountingFabric>;
     static constexpr locks::LockLimits kSmall{
         .t_w = 3, .t_l = 2, .patience = locks::Duration(20), .members = {.k_in = 1, .idle = 2}};
     struct Contender {
         Contender(CostOfWaiting& test, fabric::Rank self)
-            : fabric(test.world.fabric(self)), parts(fabric), pfl(parts.env(kSmall)),
-              gate(fabric, pfl, WindowSlots::gate,
+            : fabric(test.world.fabric(self)), parts(fabric), pf_cohort(parts.env(kSmall)),
+              gate(fabric, pf_cohort, WindowSlots::gate,
                    test.table.seen_by(self, test.nodes, test.first_ledger),
                    {.alls = 2, .exclusives = 2}) {}
 
@@ -408,11 +408,11 @@ class CostOfWaiting : public CostOfLedgers {
         }
         /// The second one goes past waiting writers when their round is over.
         void two_shared(fabric::Rank first, fabric::Rank second) {
-            const locks::Hold one = pfl.acquire_shared(first);
-            const locks::Hold other = pfl.acquire_shared(second);
+            const locks::Hold one = pf_cohort.acquire_shared(first);
+            const locks::Hold other = pf_cohort.acquire_shared(second);
             std::this_thread::yield();
-            pfl.release_shared(second, other);
-            pfl.release_shared(first, one);
+            pf_cohort.release_shared(second, other);
+            pf_cohort.release_shared(first, one);
         }
         void contend(unsigned seed) {
             std::minstd_rand random(seed);
@@ -425,8 +425,8 @@ class CostOfWaiting : public CostOfLedgers {
         }
         CountingFabric fabric;
         Parts parts;
-        Pfl pfl;
-        locks::AllGate<CountingFabric, Pfl> gate;
+        PfCohort pf_cohort;
+        locks::AllGate<CountingFabric, PfCohort> gate;
     };
 };
 

@@ -31,8 +31,8 @@ template <class Lock>
 constexpr locks::LockLimits kLimits = kSmall;
 
 /// The phase-fair lock whose exclusives are handed the lock in the order of the queue.
-struct InOrder : locks::Pfx<F> {
-    using Pfx::Pfx;
+struct InOrder : locks::PfMcs<F> {
+    using PfMcs::PfMcs;
 };
 template <>
 constexpr locks::LockLimits kLimits<InOrder> = {.t_w = 2, .patience = kRound};

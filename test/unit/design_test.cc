@@ -74,10 +74,10 @@ TEST(Design, AutomaticChoosesByNodes) {
         return std::string(design(asked({.topology = "node:1"}), sites).choice.name);
     };
     EXPECT_EQ(chosen({3}, false), "direct_passive");
-    EXPECT_EQ(chosen({3, 3}, false), "pfx");
-    EXPECT_EQ(chosen({3, 3}, true), "pfx");
-    EXPECT_EQ(chosen({3, 4}, false), "pfl");
-    EXPECT_EQ(chosen({3, 4}, true), "pfl");
+    EXPECT_EQ(chosen({3, 3}, false), "pf_mcs");
+    EXPECT_EQ(chosen({3, 3}, true), "pf_mcs");
+    EXPECT_EQ(chosen({3, 4}, false), "pf_cohort");
+    EXPECT_EQ(chosen({3, 4}, true), "pf_cohort");
 }
 
 TEST(Design, MemoryIsWhatTheLockNeeds) {
@@ -92,8 +92,8 @@ TEST(Design, MemoryIsWhatTheLockNeeds) {
     EXPECT_EQ(slots("rma_mcs", "node:2", 0).elements, 3 * kLine);
     EXPECT_EQ(slots("rma_mcs", "flat", 0).elements, 0U);
     // The map, and three lines for each record.
-    EXPECT_EQ(slots("pfl", "node:2", 0).elements, (1 + 3 * 3) * kLine);
-    EXPECT_EQ(slots("pfl", "flat", 0).elements, (1 + 3 * 1) * kLine);
+    EXPECT_EQ(slots("pf_cohort", "node:2", 0).elements, (1 + 3 * 3) * kLine);
+    EXPECT_EQ(slots("pf_cohort", "flat", 0).elements, (1 + 3 * 1) * kLine);
     // Elements of two in elements of four, and one of two: a record for two of the six, or for
     // three.
     EXPECT_EQ(slots("rma_mcs", "node:2,rack:2", 0).elements, (3 + 3) * kLine);
@@ -111,8 +111,8 @@ TEST(Design, SaysWhatTheTreeIs) {
     EXPECT_EQ(lines[0], "level 2, node: {0 1} {2 3}");
     EXPECT_EQ(lines[1], "lines of 64 bytes at each rank: 1 home record, 4 queue nodes, 6 for "
                         "elements and counters, 2 for ledgers");
-    EXPECT_EQ(summary(alike(4, {.lock = "pfx"})), "");
-    EXPECT_EQ(summary(alike(4, {.lock = "pfl", .topology = "node:2"})), ", 2 nodes");
+    EXPECT_EQ(summary(alike(4, {.lock = "pf_mcs"})), "");
+    EXPECT_EQ(summary(alike(4, {.lock = "pf_cohort", .topology = "node:2"})), ", 2 nodes");
 }
 
 TEST(Design, ThereIsALockOfEveryName) {

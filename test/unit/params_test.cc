@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "locks/former_names.hh"
+#include "locks/window_lock/design.hh"
 #include "rmalock_api.h"
 
 namespace {
@@ -54,6 +56,17 @@ TEST_F(Params, AChoiceIsNotMatchedByItsBeginning) {
     params.yield = "";
     EXPECT_EQ(check(), RMALOCK_ERR_ARG);
     params.yield = "auto|always";
+    EXPECT_EQ(check(), RMALOCK_ERR_ARG);
+}
+
+TEST_F(Params, ALockMayBeCalledByItsFormerName) {
+    for (const rmalock::locks::FormerName& row : rmalock::locks::kFormerNames) {
+        params.lock = row.former.data();
+        EXPECT_EQ(check(), RMALOCK_OK) << why;
+        const rmalock::locks::Wishes wishes{.lock = row.former.data()};
+        EXPECT_EQ(rmalock::locks::asked(wishes).lock, row.present);
+    }
+    params.yield = "pfx"; // a name of no other parameter's values
     EXPECT_EQ(check(), RMALOCK_ERR_ARG);
 }
 

@@ -484,14 +484,14 @@ TEST(Creation, ProcessesThatMayNotLookIntoEachOtherShareAWindow) {
 TEST(Creation, RanksThatAskForDifferentLocksGetRankZeros) {
     in_processes(3, [](Member& member) {
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
-        spec.params.lock = member.rank == 0 ? "pfx" : "direct_passive";
+        spec.params.lock = member.rank == 0 ? "pf_mcs" : "direct_passive";
         spec.params.t_w = member.rank;
         rmalock_window_t* window = nullptr;
         void* base = nullptr;
         if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
             return false;
         const char* reason = nullptr;
-        const bool good = rmalock_window_lock_name(window, &reason) == std::string("pfx");
+        const bool good = rmalock_window_lock_name(window, &reason) == std::string("pf_mcs");
         return rmalock_window_free(window) == RMALOCK_OK && good;
     });
 }
@@ -766,7 +766,7 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
 TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
     on_two_nodes(
         "cpu", [](Member& m) { return verbs_of_calls(m, "direct_passive", {.posts = 1}, false); });
-    for (const char* lock : {"pfx", "pfl"})
+    for (const char* lock : {"pf_mcs", "pf_cohort"})
         on_two_nodes("cpu",
                      [lock](Member& m) { return verbs_of_calls(m, lock, {.fetches = 1}, true); });
 }

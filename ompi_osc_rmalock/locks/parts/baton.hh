@@ -24,7 +24,7 @@
 //    give   ADD(BATON, [1 | passed | message])
 //
 // There is one baton: its giver has it, and gives it only where a taker is known to come
-// (pfx.hh: is registered). So BATON is 0 before it is given, and `add` writes all of it. It need
+// (pf_mcs.hh: is registered). So BATON is 0 before it is given, and `add` writes all of it. It need
 // not be seen at once by anybody; in particular a process may come back before its own add has
 // landed, and then queues.
 //

@@ -2,8 +2,9 @@
 //
 // Our own: the counters are those of RMA-RW (P. Schmid, M. Besta, T. Hoefler: "High-Performance
 // Distributed RMA Locks", HPDC 2016, the distributed counter), which there all count always, so
-// that a writer has to visit all of them. Here a target starts without any. See pfl.hh for the lock
-// around them, which says what process owns a target, exclusively or as one of its readers.
+// that a writer has to visit all of them. Here a target starts without any. See pf_cohort.hh for
+// the lock around them, which says what process owns a target, exclusively or as one of its
+// readers.
 //
 // Words (all atomic use), for a target t:
 //
@@ -50,7 +51,7 @@
 //
 // Why readers may let a node join: while one of them is inside by way of home, no writer owns the
 // target, and a writer reads MAP only after all of them have left. That holds for readers that were
-// admitted by the home record, not for those that have joined a drain (pfl.hh).
+// admitted by the home record, not for those that have joined a drain (pf_cohort.hh).
 //
 // Why it has to be flushed: a swap of the next owner that comes before the open sees W, and the
 // open then clears the W that it has set.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "locks/former_names.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
@@ -50,7 +51,7 @@ std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
 
 Asked asked(const Wishes& wishes) {
     Asked mine{};
-    keep(mine.lock, wishes.lock);
+    keep(mine.lock, std::string(present_name(wishes.lock)).c_str());
     keep(mine.topology, wishes.topology);
     keep(mine.t_l, wishes.t_l);
     mine.t_dc = wishes.t_dc;

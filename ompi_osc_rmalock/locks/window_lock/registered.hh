@@ -8,7 +8,7 @@
 
 #include "fabric/layout.hh"
 #include "locks/window_lock/all_gate.hh"
-#include "locks/algorithms/pfx.hh"
+#include "locks/algorithms/pf_mcs.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
@@ -81,7 +81,7 @@ class Registered final : public WindowLock {
 
 /// The lock that `auto` chooses on one node, for a window that one thread uses. The window knows it
 /// by this name, to inline its uncontended paths.
-using PlainLock = Registered<fabric::NodeFabric, Pfx<fabric::NodeFabric>>;
+using PlainLock = Registered<fabric::NodeFabric, PfMcs<fabric::NodeFabric>>;
 
 /// Makes it if the design is for it, in place: it is quicker to reach there. Otherwise as make().
 void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock);

@@ -75,7 +75,7 @@ const Entry& find(std::string_view name) {
 } // namespace
 
 Choice choose(std::string_view wanted, const WindowTraits& traits) {
-    const char* const queue = Pfx<WindowFabric>::kTraits.name;
+    const char* const queue = PfMcs<WindowFabric>::kTraits.name;
     const char* const word = DirectPassive<WindowFabric>::kTraits.name;
     const bool automatic = wanted == "auto";
     if (find(automatic ? queue : wanted).traits.needs.queue_nodes &&
@@ -94,7 +94,7 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
         return {queue,
                 "one node: nobody starves, and those that run may pass those that wait, but not "
                 "for ever"};
-    return {Pfl<WindowFabric>::kTraits.name,
+    return {PfCohort<WindowFabric>::kTraits.name,
             "several nodes: nobody starves, writers queue on their node, and so do readers that "
             "come often"};
 }
@@ -117,7 +117,7 @@ std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric) {
 }
 
 void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock) {
-    if (std::string_view(design.choice.name) == Pfx<fabric::NodeFabric>::kTraits.name)
+    if (std::string_view(design.choice.name) == PfMcs<fabric::NodeFabric>::kTraits.name)
         lock.emplace(fabric, design);
 }
 

@@ -1,4 +1,4 @@
-// PFX: a phase-fair reader-writer lock in which everybody registers and nobody retries.
+// pf_mcs: a phase-fair reader-writer lock in which everybody registers and nobody retries.
 //
 // Our own. Readers and writers are accounted for in one word as in Go's sync.RWMutex; writers queue
 // as in MCS locks (mcs_queue.hh); readers that have to wait form a list (push_list.hh); phases
@@ -92,10 +92,10 @@
 namespace rmalock::locks {
 
 template <fabric::Fabric F>
-class Pfx {
+class PfMcs {
   public:
     static constexpr LockTraits kTraits{
-        .name = "pfx", .delivers = true, .needs = {.queue_nodes = true}};
+        .name = "pf_mcs", .delivers = true, .needs = {.queue_nodes = true}};
     /// Of an exclusive that has met nobody, see Turn.
     static constexpr Hold kAlone{Value{1} << kNameBits};
 
@@ -113,7 +113,7 @@ class Pfx {
                 .patience = asked.patience};
     }
 
-    explicit Pfx(const LockEnv<F>& env)
+    explicit PfMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
           home_(env.home), pool_(env.pool), limits_(env.limits) {}
 

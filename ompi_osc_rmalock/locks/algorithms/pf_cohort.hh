@@ -1,7 +1,7 @@
-// PFL: pfx.hh over nodes. Writers queue in their node first; nodes whose readers come often count
-// them on the node.
+// pf_cohort: pf_mcs.hh over nodes. Writers queue in their node first; nodes whose readers come
+// often count them on the node.
 //
-// Our own. At home, readers and writers are accounted for as in pfx.hh: registered in one word,
+// Our own. At home, readers and writers are accounted for as in pf_mcs.hh: registered in one word,
 // phase-fair, everybody waits on a word of its own. Writers of a node form a cohort, as in RMA-MCS
 // (queue_tree.hh with two levels); the first of it registers for all. Among themselves they pass a
 // baton, which running writers may take before those in its queue (baton.hh). Readers' nodes are
@@ -31,7 +31,7 @@
 //               v.MB: in, if !v.W or A opens before its patience is over; else take the arrival
 //               back
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
-//           wait(JOIN) as in pfx.hh
+//           wait(JOIN) as in pf_mcs.hh
 //    s_rel  in by way of A: DELIVER; depart(D)
 //           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
 //                                       phase, it joined no drain, and could make the node a
@@ -82,7 +82,7 @@
 //   P7  A reader that has joined a drain does not make its node a member: the drainer may have read
 //       the map already, and would leave that member open when it goes in.
 //
-// Why it excludes: as in pfx.hh at home, where a cohort is an exclusive that holds for long; and
+// Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
@@ -91,7 +91,7 @@
 // the readers that were admitted before members closed, at one change of phase per T_W, and in the
 // rounds of each drain.
 //
-// Cost off node: without members as pfx.hh, 1 atomic = 1 round trip for each of the four calls,
+// Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:
 // nothing. Among other writers: to acquire 1 atomic and 1 posted put. A change of phase with M
 // members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over in the node 1 posted put
@@ -113,10 +113,10 @@
 namespace rmalock::locks {
 
 template <fabric::Fabric F>
-class Pfl {
+class PfCohort {
   public:
     static constexpr LockTraits kTraits{
-        .name = "pfl", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
+        .name = "pf_cohort", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
 
     static Footprint footprint(const MachineView& machine) {
         return {.home = fabric::kWordsPerLine,
@@ -136,7 +136,7 @@ class Pfl {
                 .patience = asked.patience};
     }
 
-    explicit Pfl(const LockEnv<F>& env)
+    explicit PfCohort(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members), home_(env.home),
           records_(env.records + Members<F>::kMapSlots), pool_(env.pool), nodes_(env.machine.nodes),

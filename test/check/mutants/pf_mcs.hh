@@ -4,9 +4,9 @@
 #include "broken_fabric.hh"
 #include "locks/parts/drain.hh"
 
-namespace rmalock::check::pfx_fault {
+namespace rmalock::check::pf_mcs_fault {
 
-// Words of the home record and of a node, as in locks/algorithms/pfx.hh. Nodes start behind the
+// Words of the home record and of a node, as in locks/algorithms/pf_mcs.hh. Nodes start behind the
 // home record.
 inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kJoin = 4, kHomeSlots = 8, kStatus = 1, kDrn = 2,
                       kWake = 3;
@@ -134,4 +134,4 @@ struct DataOvertaken : Sound {
     bool fetches_before_data(Word) { return true; }
 };
 
-} // namespace rmalock::check::pfx_fault
+} // namespace rmalock::check::pf_mcs_fault

@@ -1,8 +1,8 @@
 // The phase-fair lock and its mutants.
 #include "cases.hh"
 #include "lock_setup.hh"
-#include "locks/algorithms/pfx.hh"
-#include "mutants/pfx.hh"
+#include "locks/algorithms/pf_mcs.hh"
+#include "mutants/pf_mcs.hh"
 
 #include <cstring>
 
@@ -11,8 +11,8 @@ namespace rmalock::check {
 namespace {
 
 template <class Fault = Sound>
-Case pfx(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
-         Value t_l = 0, bool rounds = false) {
+Case pf_mcs(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
+            Value t_l = 0, bool rounds = false) {
     const locks::LockLimits limits{
         .t_w = t_w, .t_l = t_l, .patience = locks::Duration(rounds ? 1 : 0)};
     Case c;
@@ -21,7 +21,7 @@ Case pfx(std::string name, const char* configuration, std::vector<Script> script
     if (rounds)
         c.configuration += ", rounds";
     c.program =
-        program_of<locks::Pfx, Fault>(std::move(scripts), {.limits = limits, .locks_at_once = 2});
+        program_of<locks::PfMcs, Fault>(std::move(scripts), {.limits = limits, .locks_at_once = 2});
     return c;
 }
 
@@ -29,7 +29,7 @@ const Script kBoth = both(Mode::exclusive);
 const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
                           kMeetInside = meet_inside();
 
-constexpr Slot kTail = 2; ///< of the home record, as in locks/algorithms/pfx.hh
+constexpr Slot kTail = 2; ///< of the home record, as in locks/algorithms/pf_mcs.hh
 
 /// "2W+1R": so many writers and readers, two acquires each.
 std::vector<Script> cast_of(const std::string& configuration) {
@@ -43,7 +43,7 @@ std::vector<Script> cast_of(const std::string& configuration) {
 template <class Fault>
 Case mutant(const char* fault, Failure expected, const char* configuration = "2W+2R once",
             std::vector<Script> scripts = {writer(1), writer(1), reader(1), reader(1)}) {
-    Case c = pfx<Fault>(std::string("pfx/") + fault, configuration, std::move(scripts));
+    Case c = pf_mcs<Fault>(std::string("pf_mcs/") + fault, configuration, std::move(scripts));
     c.expected = expected;
     return c;
 }
@@ -52,7 +52,8 @@ Case mutant(const char* fault, Failure expected, const char* configuration = "2W
 template <class Fault>
 Case mutant_in_rounds(const char* fault, Failure expected, const char* configuration,
                       std::vector<Script> scripts) {
-    Case c = pfx<Fault>(std::string("pfx/") + fault, configuration, std::move(scripts), 2, 0, true);
+    Case c = pf_mcs<Fault>(std::string("pf_mcs/") + fault, configuration, std::move(scripts), 2, 0,
+                           true);
     c.expected = expected;
     return c;
 }
@@ -63,11 +64,11 @@ void add_passing(std::vector<Case>& cases) {
                w3 = writer(3);
     const auto add = [&](const char* configuration, std::vector<Script> scripts, Value t_l = 1,
                          Size size = Size::small) {
-        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, t_l));
+        cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, t_l));
         cases.back().size = size;
     };
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts) {
-        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, 1, true));
+        cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, 1, true));
     };
     // From the moment at which an exclusive is in the queue: those before it, and T_L for each of
     // them that leaves a process behind which can pass, and for itself.
@@ -106,35 +107,35 @@ void add_passing(std::vector<Case>& cases) {
     add_bounded("3W+1R T_L=1", {w2, w2, w2, r2});
     // All four twice are more than 400 million states.
     add_bounded("4W T_L=1, one of them once", {w2, w2, w2, w1});
-    cases.push_back(with_store_buffer(pfx("pfx", "3W T_L=1", {w2, w2, w2}, 2, 1)));
-    cases.push_back(with_store_buffer(pfx("pfx", "2W+1R T_L=1", {w2, w2, r2}, 2, 1)));
+    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "3W T_L=1", {w2, w2, w2}, 2, 1)));
+    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "2W+1R T_L=1", {w2, w2, r2}, 2, 1)));
 
-    using namespace pfx_fault;
+    using namespace pf_mcs_fault;
     const auto mutant = [&](Case c, const char* fault, Failure expected) {
-        c.lock = std::string("pfx/") + fault;
+        c.lock = std::string("pf_mcs/") + fault;
         c.expected = expected;
         cases.push_back(std::move(c));
     };
-    mutant(pfx("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
+    mutant(pf_mcs("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
     passed_at_most(1 + 1);
-    mutant(pfx<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
+    mutant(pf_mcs<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
            Failure::exclusion);
-    mutant(pfx<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
+    mutant(pf_mcs<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
            Failure::deadlock);
-    mutant(pfx<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
+    mutant(pf_mcs<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
            Failure::deadlock);
-    mutant(pfx<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
-    mutant(pfx<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
+    mutant(pf_mcs<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
+    mutant(pf_mcs<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
            Failure::exclusion);
 }
 
 } // namespace
 
-void add_pfx(std::vector<Case>& cases) {
+void add_pf_mcs(std::vector<Case>& cases) {
     const auto add = [&](const char* configuration, std::vector<Script> scripts,
                          Size size = Size::small, Value t_w = 2) {
-        cases.push_back(
-            pfx(locks::Pfx<CheckerFabric>::kTraits.name, configuration, std::move(scripts), t_w));
+        cases.push_back(pf_mcs(locks::PfMcs<CheckerFabric>::kTraits.name, configuration,
+                               std::move(scripts), t_w));
         cases.back().size = size;
     };
     // One reader among writers waits for the rest of one chain.
@@ -153,7 +154,7 @@ void add_pfx(std::vector<Case>& cases) {
         cases.back().limits.preemptions = 4;
     }
     for (const char* configuration : {"2W+1R", "1W+2R"})
-        cases.push_back(with_store_buffer(pfx("pfx", configuration, cast_of(configuration))));
+        cases.push_back(with_store_buffer(pf_mcs("pf_mcs", configuration, cast_of(configuration))));
 
     // Two targets at once, taken in the same order by all.
     add("3W 2 targets", {kBoth, kBoth, kBoth});
@@ -162,7 +163,7 @@ void add_pfx(std::vector<Case>& cases) {
     // Readers that go past a waiting writer when its round is over.
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts,
                                Size size = Size::small) {
-        cases.push_back(pfx("pfx", configuration, std::move(scripts), 2, 0, true));
+        cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, 0, true));
         cases.back().size = size;
         // Each round lets others in: nothing bounds their number where time is not modelled.
         cases.back().program.watch_overtaking = false;
@@ -177,7 +178,7 @@ void add_pfx(std::vector<Case>& cases) {
     in_rounds("hold and receive", kHoldAndReceive);
     in_rounds("readers meet inside", kMeetInside);
 
-    using namespace pfx_fault;
+    using namespace pf_mcs_fault;
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     cases.push_back(mutant<NoDrain>("no_drain", Failure::exclusion));
     cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R", {w2, w2, r2, r2}));

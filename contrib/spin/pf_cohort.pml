@@ -1,4 +1,4 @@
-/* The phase-fair lock over nodes, ompi_osc_rmalock/locks/algorithms/pfl.hh and members.hh: readers' nodes that become
+/* The phase-fair lock over nodes, ompi_osc_rmalock/locks/algorithms/pf_cohort.hh and members.hh: readers' nodes that become
  * members and leave. Cohorts of writers are left out, each writer is its own; their queues are those of
  * rma_rw.pml. A node joins with the first reader and leaves when a writer finds that none has come.
  *

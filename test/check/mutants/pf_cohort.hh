@@ -1,21 +1,22 @@
 // What can be wrong with the phase-fair lock over nodes; each has to be caught.
 #pragma once
 
-#include "locks/algorithms/pfl.hh"
-#include "pfx.hh"
+#include "locks/algorithms/pf_cohort.hh"
+#include "pf_mcs.hh"
 
-namespace rmalock::check::pfl_fault {
+namespace rmalock::check::pf_cohort_fault {
 
 using locks::DrainWord;
-using pfx_fault::DataOvertaken;
-using pfx_fault::JoinNoRecheck; // the words at home are where they are in pfx.hh
-using pfx_fault::LooksOnAHint;
-using pfx_fault::NeverJoins;
-using pfx_fault::NoDelivery;
-using pfx_fault::NoSelfServe;
-using pfx_fault::NoVerify;
+using pf_mcs_fault::DataOvertaken;
+using pf_mcs_fault::JoinNoRecheck; // the words at home are where they are in pf_mcs.hh
+using pf_mcs_fault::LooksOnAHint;
+using pf_mcs_fault::NeverJoins;
+using pf_mcs_fault::NoDelivery;
+using pf_mcs_fault::NoSelfServe;
+using pf_mcs_fault::NoVerify;
 
-// Words as in locks/algorithms/pfl.hh. Behind the home record the map, then the record of target 0.
+// Words as in locks/algorithms/pf_cohort.hh. Behind the home record the map, then the record of
+// target 0.
 inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
 inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
 inline constexpr Value kX1 = Value{1} << 24, kMember1 = Value{1} << 48, kPhase = Value{1} << 63;
@@ -106,16 +107,16 @@ struct JoinsAtHomeOnly : Sound {
 
 /// A reader lets its node join after it has left, when a writer may have looked at S already.
 template <class F>
-struct JoinsOutside : locks::Pfl<F> {
+struct JoinsOutside : locks::PfCohort<F> {
     explicit JoinsOutside(const locks::LockEnv<F>& env)
-        : locks::Pfl<F>(env), fabric_(env.fabric),
+        : locks::PfCohort<F>(env), fabric_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
           node_(env.machine.nodes.element(env.fabric.self())),
           rank_(env.machine.nodes.seat(node_, 0).rank) {}
 
     void release_shared(Rank target, locks::Hold held) {
         const bool joins = held.opaque == 2;
-        locks::Pfl<F>::release_shared(target, joins ? locks::Hold{} : held);
+        locks::PfCohort<F>::release_shared(target, joins ? locks::Hold{} : held);
         if (joins && members_.join(node_, target, {rank_, kA}, [&] {
                 return fabric_.get({target, kS}) >> 63;
             }))
@@ -129,4 +130,4 @@ struct JoinsOutside : locks::Pfl<F> {
     Rank rank_;
 };
 
-} // namespace rmalock::check::pfl_fault
+} // namespace rmalock::check::pf_cohort_fault

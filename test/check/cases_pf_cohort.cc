@@ -1,7 +1,7 @@
 // The phase-fair lock over nodes, and its mutants.
 #include "cases.hh"
 #include "lock_setup.hh"
-#include "mutants/pfl.hh"
+#include "mutants/pf_cohort.hh"
 
 namespace rmalock::check {
 
@@ -14,26 +14,26 @@ Machine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
     return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
 }
 
-Case pfl(std::string configuration, std::vector<Script> scripts, const Machine& machine) {
+Case pf_cohort(std::string configuration, std::vector<Script> scripts, const Machine& machine) {
     Case c;
-    c.lock = locks::Pfl<CheckerFabric>::kTraits.name;
+    c.lock = locks::PfCohort<CheckerFabric>::kTraits.name;
     c.configuration = std::move(configuration);
-    c.program = program_of<locks::Pfl>(std::move(scripts), machine);
+    c.program = program_of<locks::PfCohort>(std::move(scripts), machine);
     return c;
 }
 
 /// Readers at home wait for the rest of one chain, from when they are registered.
 Case at_home(Case c) {
     c.program.bound[index_of(Mode::shared)] = 2;
-    c.program.announcing_slot = pfl_fault::kS;
+    c.program.announcing_slot = pf_cohort_fault::kS;
     return c;
 }
 
 /// The same for readers at a member, from when they find it closed.
 Case at_member(Case c) {
     c.program.bound[index_of(Mode::shared)] = 2;
-    c.program.announcing_slot = pfl_fault::kA;
-    c.program.announcing_bits = pfl_fault::kWrite | pfl_fault::kMember;
+    c.program.announcing_slot = pf_cohort_fault::kA;
+    c.program.announcing_bits = pf_cohort_fault::kWrite | pf_cohort_fault::kMember;
     c.configuration += ", at a member";
     return c;
 }
@@ -42,7 +42,7 @@ Case at_member(Case c) {
 /// for that one and for itself. Both are on one node.
 Case among_two(Case c) {
     c.program.bound[index_of(Mode::exclusive)] = 1 + 2;
-    c.program.announcing_slot = pfl_fault::kWaiting;
+    c.program.announcing_slot = pf_cohort_fault::kWaiting;
     return c;
 }
 
@@ -59,7 +59,7 @@ Machine shipped() {
 Case at_random(Case c) {
     c.configuration += ", T_L=16";
     c.program.bound[index_of(Mode::exclusive)] = 16 + 1;
-    c.program.announcing_slot = pfl_fault::kTail;
+    c.program.announcing_slot = pf_cohort_fault::kTail;
     c.search = Search::random;
     c.limits.runs = 200;
     return c;
@@ -88,10 +88,10 @@ Case rounds(Case c) {
     return c;
 }
 
-template <class Fault, template <class> class Lock = locks::Pfl>
+template <class Fault, template <class> class Lock = locks::PfCohort>
 Case mutant(const char* fault, Failure expected, const char* configuration,
             std::vector<Script> scripts, const Machine& machine) {
-    Case c = pfl(configuration, scripts, machine);
+    Case c = pf_cohort(configuration, scripts, machine);
     c.program = program_of<Lock, Fault>(std::move(scripts), machine);
     c.lock += std::string("/") + fault;
     c.expected = expected;
@@ -99,7 +99,7 @@ Case mutant(const char* fault, Failure expected, const char* configuration,
 }
 
 void add_mutants(std::vector<Case>& cases) {
-    using namespace pfl_fault;
+    using namespace pf_cohort_fault;
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
@@ -161,48 +161,49 @@ void add_mutants(std::vector<Case>& cases) {
 
 } // namespace
 
-void add_pfl(std::vector<Case>& cases) {
+void add_pf_cohort(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
-    add(at_home(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
-    add(at_member(pfl("2W+1R N=1", {w2, w2, r2}, apart)));
-    add(pfl("1W+2R N=1", {w2, r2, r2}, apart));
-    add(pfl("3W N=1", {w2, w2, w2}, apart));
-    add(at_home(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
-    add(at_member(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
-    add(among_two(pfl("2W x5 N=2", {writer(5), writer(5)}, pairs)));
-    add(at_random(pfl("4W x20+1W N=4", kCrowd, shipped())));
-    add(pfl("1W+2R N=2", {w2, r2, r2}, pairs));
-    add(pfl("3W N=2", {w2, w2, w2}, pairs));
-    add(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, pairs));
+    add(at_home(pf_cohort("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(at_member(pf_cohort("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(pf_cohort("1W+2R N=1", {w2, r2, r2}, apart));
+    add(pf_cohort("3W N=1", {w2, w2, w2}, apart));
+    add(at_home(pf_cohort("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(at_member(pf_cohort("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(among_two(pf_cohort("2W x5 N=2", {writer(5), writer(5)}, pairs)));
+    add(at_random(pf_cohort("4W x20+1W N=4", kCrowd, shipped())));
+    add(pf_cohort("1W+2R N=2", {w2, r2, r2}, pairs));
+    add(pf_cohort("3W N=2", {w2, w2, w2}, pairs));
+    add(pf_cohort("2W+2R N=2 once", {w1, w1, r1, r1}, pairs));
     Machine other = apart;
     other.limits.members.idle = 2;
-    add(pfl("1W+1R x4 N=1, second idle phase", {writer(4), reader(4)}, other));
-    add(deep(pfl("2W+1R x3 N=1, second idle phase", {w2, w2, reader(3)}, other)));
+    add(pf_cohort("1W+1R x4 N=1, second idle phase", {writer(4), reader(4)}, other));
+    add(deep(pf_cohort("2W+1R x3 N=1, second idle phase", {w2, w2, reader(3)}, other)));
     other.limits.members = {.k_in = 2, .idle = 1};
-    add(pfl("1W+1R x4 N=1, second reader", {writer(4), reader(4)}, other));
+    add(pf_cohort("1W+1R x4 N=1, second reader", {writer(4), reader(4)}, other));
     other.ranks_per_node = 2;
-    add(pfl("1W+2R N=2, second reader", {w2, {}, r2, r2}, other));
+    add(pf_cohort("1W+2R N=2, second reader", {w2, {}, r2, r2}, other));
     other = apart;
     other.limits.t_r = 1;
     other.limits.hold = locks::Duration(1);
-    add(pfl("2W+1R N=1 T_R=1", {w2, w2, r2}, other));
+    add(pf_cohort("2W+1R N=1 T_R=1", {w2, w2, r2}, other));
     other = pairs;
     other.limits.t_l = 1;
-    add(pfl("3W N=2 T_L=1", {w2, w2, w2}, other));
+    add(pf_cohort("3W N=2 T_L=1", {w2, w2, w2}, other));
     other = apart;
     other.limits.members.k_in = 0;
-    add(at_home(pfl("2W+1R N=1, no members", {w2, w2, r2}, other)));
-    add(pfl("2W+2R N=2 once, mixed nodes", {w1, r1, w1, r1}, pairs));
-    add(with_store_buffer(pfl("2W+1R N=2", {w2, w2, r2}, pairs)));
-    add(with_store_buffer(pfl("1W+2R N=2", {w2, r2, r2}, pairs)));
+    add(at_home(pf_cohort("2W+1R N=1, no members", {w2, w2, r2}, other)));
+    add(pf_cohort("2W+2R N=2 once, mixed nodes", {w1, r1, w1, r1}, pairs));
+    add(with_store_buffer(pf_cohort("2W+1R N=2", {w2, w2, r2}, pairs)));
+    add(with_store_buffer(pf_cohort("1W+2R N=2", {w2, r2, r2}, pairs)));
 
     // Cohorts that always queue before they register.
     const auto crowded = [&](const char* configuration, std::vector<Script> scripts,
                              const Machine& machine) {
-        Case c = pfl(std::string(configuration) + ", crowded", scripts, machine);
-        c.program = program_of<locks::Pfl, pfl_fault::Crowded>(std::move(scripts), machine);
+        Case c = pf_cohort(std::string(configuration) + ", crowded", scripts, machine);
+        c.program =
+            program_of<locks::PfCohort, pf_cohort_fault::Crowded>(std::move(scripts), machine);
         return c;
     };
     add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
@@ -211,33 +212,34 @@ void add_pfl(std::vector<Case>& cases) {
     add(rounds(crowded("2W+2R N=2 once", {w1, w1, r1, r1}, in_rounds(pairs))));
 
     // Two targets at once, taken in the same order by all.
-    add(pfl("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
-    add(pfl("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
+    add(pf_cohort("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
+    add(pf_cohort("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
     // Readers that go past a waiting writer when its round is over.
     const Machine alone = in_rounds(apart), two = in_rounds(pairs);
-    add(rounds(pfl("1W+1R N=1", {writer(3), reader(3)}, alone)));
-    add(rounds(pfl("1W+2R N=1 once", {w1, r1, r1}, alone)));
-    add(rounds(deep(pfl("1W+2R N=1", {w2, r2, r2}, alone), 4)));
-    add(rounds(pfl("1W once+2R N=1", {w1, r2, r2}, alone)));
-    add(rounds(pfl("2W+1R N=1", {w2, w2, r2}, alone)));
-    add(rounds(pfl("2W+1R N=2", {w2, w2, r2}, two)));
-    add(rounds(pfl("2W+2R N=2 once", {w1, w1, r1, r1}, two)));
-    add(rounds(pfl("hold and wait N=1", kHoldAndWait, in_rounds(nodes_of(1, 2)))));
-    add(rounds(pfl("hold and wait N=2", kHoldAndWait, in_rounds(nodes_of(2, 2)))));
-    add(rounds(pfl("hold and wait N=1, by a member", kHoldByMember, in_rounds(nodes_of(1, 2)))));
-    add(rounds(pfl("hold and receive N=1", kHoldAndReceive, alone)));
-    add(rounds(pfl("readers meet inside N=1", kMeetInside, alone)));
+    add(rounds(pf_cohort("1W+1R N=1", {writer(3), reader(3)}, alone)));
+    add(rounds(pf_cohort("1W+2R N=1 once", {w1, r1, r1}, alone)));
+    add(rounds(deep(pf_cohort("1W+2R N=1", {w2, r2, r2}, alone), 4)));
+    add(rounds(pf_cohort("1W once+2R N=1", {w1, r2, r2}, alone)));
+    add(rounds(pf_cohort("2W+1R N=1", {w2, w2, r2}, alone)));
+    add(rounds(pf_cohort("2W+1R N=2", {w2, w2, r2}, two)));
+    add(rounds(pf_cohort("2W+2R N=2 once", {w1, w1, r1, r1}, two)));
+    add(rounds(pf_cohort("hold and wait N=1", kHoldAndWait, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pf_cohort("hold and wait N=2", kHoldAndWait, in_rounds(nodes_of(2, 2)))));
+    add(rounds(
+        pf_cohort("hold and wait N=1, by a member", kHoldByMember, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pf_cohort("hold and receive N=1", kHoldAndReceive, alone)));
+    add(rounds(pf_cohort("readers meet inside N=1", kMeetInside, alone)));
 
-    add(deep(pfl("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
-    add(deep(pfl("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));
-    add(deep(pfl("3W+1R N=2 once", {w1, w1, w1, r1}, pairs)));
-    add(deep(pfl("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
-    add(deep(pfl("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
-    add(deep(pfl("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
-    add(deep(pfl("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
-    add(deep(pfl("4W N=2", {w2, w2, w2, w2}, pairs), 4));
-    add(deep(pfl("4W N=2 once", {w1, w1, w1, w1}, pairs)));
+    add(deep(pf_cohort("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
+    add(deep(pf_cohort("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));
+    add(deep(pf_cohort("3W+1R N=2 once", {w1, w1, w1, r1}, pairs)));
+    add(deep(pf_cohort("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
+    add(deep(pf_cohort("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
+    add(deep(pf_cohort("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
+    add(deep(pf_cohort("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
+    add(deep(pf_cohort("4W N=2", {w2, w2, w2, w2}, pairs), 4));
+    add(deep(pf_cohort("4W N=2 once", {w1, w1, w1, w1}, pairs)));
     add_mutants(cases);
 }
 

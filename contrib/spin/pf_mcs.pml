@@ -1,4 +1,4 @@
-/* The phase-fair lock, ompi_osc_rmalock/locks/algorithms/pfx.hh, its drain, drain.hh, and with T_L the baton that running
+/* The phase-fair lock, ompi_osc_rmalock/locks/algorithms/pf_mcs.hh, its drain, drain.hh, and with T_L the baton that running
  * exclusives may take past the first of their queue, baton.hh.
  *
  * WRITERS writers and READERS readers, ROUNDS acquires each. Every step touches one shared word; what others
