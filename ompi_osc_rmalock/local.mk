@@ -7,6 +7,8 @@ librmalock_core_la_CPPFLAGS = $(core_cppflags) $(HWLOC_CFLAGS)
 librmalock_core_la_LIBADD = $(HWLOC_LIBS)
 librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/counters.def \
+	ompi_osc_rmalock/fabric/adapter.hh \
+	ompi_osc_rmalock/fabric/base.hh \
 	ompi_osc_rmalock/fabric/bell.cc \
 	ompi_osc_rmalock/fabric/bell.hh \
 	ompi_osc_rmalock/fabric/concept.hh \

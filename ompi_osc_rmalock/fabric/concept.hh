@@ -71,6 +71,17 @@
 //   the mark (at backoff: the last one, or at the operation's first verb), and `known`, and has
 //   left nothing else behind. In all other fabrics they do nothing.
 //
+// == Beside the verbs: resolve, handed_over, mode_changed, from ==
+//   resolve(word) is the word under a name by which get finds it sooner, for a word that is asked
+//   for again and again. handed_over(other): the lock went from its holder to a waiter, and the
+//   other side is `other`, or on its node. mode_changed(): the lock passed from shared to exclusive
+//   use, or back, and a process had to wait or to be told. from(location): the line of the
+//   algorithm that makes the next verb. Fabrics that count, or check, learn by the latter three
+//   what verbs do not say.
+//
+// The whole contract is required. base.hh has what is nothing special on most fabrics; adapter.hh
+// makes another fabric of one.
+//
 // == Atomicity domains ==
 //   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is
 //   atomic
@@ -165,61 +176,24 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;
+    // Data.
+    { f.fetch_add_after_data(w, v) } -> std::same_as<Value>;
+    { f.deliver(r) } -> std::same_as<void>;
     // Waiting.
     { f.await(w, pred) } -> std::same_as<Value>;
     { f.await_until(w, pred, f.after(time)) } -> std::same_as<std::optional<Value>>;
     { f.backoff(n) } -> std::same_as<void>;
+    // Loops.
+    { f.mark() } -> std::same_as<std::uint64_t>;
+    { f.rewind(f.mark()) } -> std::same_as<void>;
+    { f.rewind(f.mark(), v) } -> std::same_as<void>;
+    // Names, and what counts and checks are told.
+    { f.get(f.resolve(w)) } -> std::same_as<Value>;
+    { f.handed_over(r) } -> std::same_as<void>;
+    { f.mode_changed() } -> std::same_as<void>;
+    {f.from(std::source_location::current())};
+    requires std::same_as<decltype(F::kOneNode), const bool>;
+    requires std::same_as<decltype(F::kTimeless), const bool>;
 };
-
-/// Whether windows of `F` are known to be on one node before they exist.
-template <Fabric F>
-inline constexpr bool is_of_one_node = requires {
-    requires F::kOneNode;
-};
-
-/// The word under a name by which `f` gets it sooner, if it has such names: for a word that is
-/// asked for again and again.
-template <Fabric F>
-auto at_hand(const F& f, Word w) {
-    if constexpr (requires { f.at_hand(w); })
-        return f.at_hand(w);
-    else
-        return w;
-}
-
-/// See "Data" above. Fabrics on which data are always there already need not offer the two. `at`
-/// is for a fabric that names the caller.
-template <Fabric F>
-Value fetch_add_after_data(
-    F& f, Word w, Value v,
-    [[maybe_unused]] std::source_location at = std::source_location::current()) {
-    if constexpr (requires { f.fetch_add_after_data(w, v, at); })
-        return f.fetch_add_after_data(w, v, at);
-    else if constexpr (requires { f.fetch_add_after_data(w, v); })
-        return f.fetch_add_after_data(w, v);
-    else
-        return f.fetch_add(w, v);
-}
-template <Fabric F>
-void deliver(F& f, Rank rank) {
-    if constexpr (requires { f.deliver(rank); })
-        f.deliver(rank);
-}
-
-/// See "Loops" above. A mark is what the checker makes of it.
-template <Fabric F>
-std::uint64_t mark(F& f) {
-    if constexpr (requires { f.mark(); })
-        return f.mark();
-    else
-        return 0;
-}
-template <Fabric F>
-void rewind([[maybe_unused]] F& f, [[maybe_unused]] std::uint64_t mark,
-            [[maybe_unused]] Value known = 0,
-            [[maybe_unused]] std::source_location at = std::source_location::current()) {
-    if constexpr (requires { f.rewind(mark, known, at); })
-        f.rewind(mark, known, at);
-}
 
 } // namespace rmalock::fabric

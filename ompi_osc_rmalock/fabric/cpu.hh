@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "fabric/base.hh"
 #include "fabric/bell.hh"
 #include "fabric/concept.hh"
 #include "fabric/layout.hh"
@@ -38,7 +39,7 @@ struct WordSpace {
     Dormitory* dormitory = nullptr;
 };
 
-class CpuFabric {
+class CpuFabric : public FabricBase<CpuFabric> {
   public:
     CpuFabric(WordSpace space, Rank self, Waiter waiter)
         : space_(space), self_(self), waiter_(waiter) {}
@@ -49,12 +50,11 @@ class CpuFabric {
     Domain domain() const { return Domain::cpu; }
     const Waiter& waiter() const { return waiter_; }
 
-    /// See fabric::at_hand.
-    using AtHand = const std::atomic<Value>*;
-    AtHand at_hand(Word w) const { return &at(w); }
+    using Resolved = const std::atomic<Value>*;
+    Resolved resolve(Word w) const { return &at(w); }
 
-    Value get(Word w) { return get(at_hand(w)); }
-    Value get(AtHand w) { return w->load(std::memory_order_seq_cst); }
+    Value get(Word w) { return get(resolve(w)); }
+    Value get(Resolved w) { return w->load(std::memory_order_seq_cst); }
     Value fetch_add(Word w, Value v) { return at(w).fetch_add(v, std::memory_order_seq_cst); }
     Value swap(Word w, Value v) { return at(w).exchange(v, std::memory_order_seq_cst); }
     Value compare_swap(Word w, Value expected, Value desired) {

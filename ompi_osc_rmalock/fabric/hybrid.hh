@@ -27,7 +27,7 @@ struct Placement {
     const std::int32_t* parts = nullptr;
 };
 
-class HybridFabric {
+class HybridFabric : public FabricBase<HybridFabric> {
   public:
     /// `remote` may be null if all ranks are on this node and `domain` is cpu; it outlives the
     /// fabric. `threads`: several of this process may use the fabric at a time.
@@ -153,7 +153,7 @@ class HybridFabric {
     void mode_changed() { node_.tally().mode_changes.add(threads_); }
 
   private:
-    CpuFabric& cpu() { return node_; }
+    CpuFabric& cpu() { return node_.inner(); }
     /// For one verb.
     [[gnu::always_inline]] CpuFabric& near() {
         node_.tally().near_verbs.add(threads_);

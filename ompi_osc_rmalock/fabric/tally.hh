@@ -1,5 +1,4 @@
-// What a window's fabric counts, and what a lock may tell it beside its verbs. For people to read:
-// no algorithm looks at a count.
+// What a window's fabric counts. For people to read: no algorithm looks at a count.
 #pragma once
 
 #include <atomic>
@@ -73,21 +72,5 @@ class Waiting {
     Waits& waits_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
-
-// What a lock knows and its verbs do not say. Fabrics that count are told, others are not asked.
-
-/// The lock went from its holder to a waiter; `other` is on the other side's node.
-template <Fabric F>
-void handed_over(F& fabric, Rank other) {
-    if constexpr (requires { fabric.handed_over(other); })
-        fabric.handed_over(other);
-}
-
-/// The lock passed from shared to exclusive use, or back, and somebody had to wait or to be told.
-template <Fabric F>
-void mode_changed(F& fabric) {
-    if constexpr (requires { fabric.mode_changed(); })
-        fabric.mode_changed();
-}
 
 } // namespace rmalock::fabric

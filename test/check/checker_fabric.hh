@@ -6,45 +6,40 @@
 #include <source_location>
 #include <span>
 
-#include "fabric/concept.hh"
+#include "fabric/adapter.hh"
 #include "world.hh"
 
 namespace rmalock::check {
 
-class CheckerFabric {
+class ModelFabric : public fabric::FabricBase<ModelFabric> {
     using At = std::source_location;
 
   public:
-    CheckerFabric(World& world, Rank self) : world_(world), self_(self) {}
+    ModelFabric(World& world, Rank self) : world_(world), self_(self) {}
 
     Rank self() const { return self_; }
     Rank size() const { return world_.program().ranks; }
     bool same_node(Rank other) const { return world_.program().same_node(self_, other); }
     Domain domain() const { return world_.ask_domain(); }
 
-    Value get(Word w, At at = At::current()) { return perform(Verb::get, w, 0, 0, at); }
-    Value fetch_add(Word w, Value v, At at = At::current()) {
-        return perform(Verb::fetch_add, w, v, 0, at);
-    }
-    Value swap(Word w, Value v, At at = At::current()) { return perform(Verb::swap, w, v, 0, at); }
-    Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
-        return perform(Verb::compare_swap, w, desired, expected, at);
+    Value get(Word w) { return perform(Verb::get, w); }
+    Value fetch_add(Word w, Value v) { return perform(Verb::fetch_add, w, v); }
+    Value swap(Word w, Value v) { return perform(Verb::swap, w, v); }
+    Value compare_swap(Word w, Value expected, Value desired) {
+        return perform(Verb::compare_swap, w, desired, expected);
     }
 
-    Value fetch_add_after_data(Word w, Value v, At at = At::current()) {
-        return perform(Verb::fetch_add, w, v, 0, at, true);
-    }
+    Value fetch_add_after_data(Word w, Value v) { return perform(Verb::fetch_add, w, v, 0, true); }
     /// No step: nobody can tell when it happens.
     void deliver(Rank rank) { world_.deliver_data(self_, rank); }
 
-    void put(Word w, Value v, At at = At::current()) { post(Verb::put, w, v, at); }
-    void add(Word w, Value v, At at = At::current()) { post(Verb::add, w, v, at); }
+    void put(Word w, Value v) { post(Verb::put, w, v); }
+    void add(Word w, Value v) { post(Verb::add, w, v); }
 
-    void count(Word w, Value v, At at = At::current()) { perform(Verb::count, w, v, 0, at); }
+    void count(Word w, Value v) { perform(Verb::count, w, v); }
     /// Others may act between any two of the reads.
-    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
-              At at = At::current()) {
-        scan_by([&](Word w) { return get(w, at); }, ranks, first, stride, out);
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        scan_by([&](Word w) { return get(w); }, ranks, first, stride, out);
     }
     /// The same with reads of the caller's own.
     template <class Get>
@@ -57,33 +52,36 @@ class CheckerFabric {
     }
 
     /// First to last, or last to first, as the program says. Others may act between any two.
-    void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at = At::current()) {
-        add_each(ranks, slot, v, at, [](Word) { return false; });
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v) {
+        add_each(ranks, slot, v, [](Word) { return false; });
     }
     /// The same without the words for which `skips` holds.
     template <class Skips>
-    void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at, Skips skips) {
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v, Skips skips) {
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             const bool last_first = world_.program().last_first;
             const Word word{ranks[last_first ? ranks.size() - 1 - i : i], slot};
             if (!skips(word))
-                perform(
-                    {.verb = Verb::fetch_add, .word = word, .operand = v, .blind = true, .at = at});
+                world_.perform(self_, {.verb = Verb::fetch_add,
+                                       .word = word,
+                                       .operand = v,
+                                       .blind = true,
+                                       .at = at_});
         }
     }
 
-    void flush(Rank home, At at = At::current()) { flush(home, false, at); }
-    void flush_all(At at = At::current()) { flush(self_, true, at); }
+    void flush(Rank home) { flush(home, false); }
+    void flush_all() { flush(self_, true); }
 
     template <fabric::Predicate P>
-    Value await(Word w, P pred, At at = At::current()) {
-        return world_.perform(self_, waiting(Verb::await, w, pred, at));
+    Value await(Word w, P pred) {
+        return world_.perform(self_, waiting(Verb::await, w, pred));
     }
     template <fabric::Predicate P>
-    std::optional<Value> await_until(Word w, P pred, fabric::Moment end, At at = At::current()) {
+    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
         if (!end.ever())
-            return await(w, pred, at);
-        const Value seen = world_.perform(self_, waiting(Verb::await_until, w, pred, at));
+            return await(w, pred);
+        const Value seen = world_.perform(self_, waiting(Verb::await_until, w, pred));
         return world_.gave_up(self_) ? std::nullopt : std::optional(seen);
     }
     /// Time is not part of the model: what may end does so at any moment.
@@ -92,42 +90,42 @@ class CheckerFabric {
         return time.count() == 0 ? fabric::Moment{} : fabric::Moment{{}};
     }
     /// That an attempt is over is part of it: see World::back_off.
-    void backoff(unsigned, At at = At::current()) { world_.back_off(self_, at.line()); }
+    void backoff(unsigned) { world_.back_off(self_, at_.line()); }
     std::uint64_t mark() { return world_.mark(self_); }
-    void rewind(std::uint64_t mark, Value known, At at) {
-        world_.rewind(self_, mark, at.line(), known);
+    void rewind(std::uint64_t mark, Value known = 0) {
+        world_.rewind(self_, mark, at_.line(), known);
     }
+    void from(const At& at) { at_ = at; }
 
   private:
-    Value perform(Verb verb, Word w, Value operand, Value expected, At at,
+    Value perform(Verb verb, Word w, Value operand = 0, Value expected = 0,
                   bool after_data = false) {
-        return perform({.verb = verb,
-                        .word = w,
-                        .operand = operand,
-                        .expected = expected,
-                        .after_data = after_data,
-                        .at = at});
+        return world_.perform(self_, {.verb = verb,
+                                      .word = w,
+                                      .operand = operand,
+                                      .expected = expected,
+                                      .after_data = after_data,
+                                      .at = at_});
     }
-    Value perform(const Request& request) { return world_.perform(self_, request); }
 
-    void post(Verb verb, Word w, Value v, At at) {
+    void post(Verb verb, Word w, Value v) {
         if (w.rank == self_ && !world_.lingers(verb))
-            perform(verb, w, v, 0, at);
+            perform(verb, w, v);
         else
-            world_.post({self_, verb, w, v, at});
+            world_.post({self_, verb, w, v, at_});
     }
 
-    void flush(Rank home, bool everybody, At at) {
+    void flush(Rank home, bool everybody) {
         Request request;
         request.verb = Verb::flush;
         request.word = {home, 0};
         request.everybody = everybody;
-        request.at = at;
+        request.at = at_;
         world_.flush(self_, request);
     }
 
     template <class P>
-    static Request waiting(Verb verb, Word w, const P& pred, At at) {
+    Request waiting(Verb verb, Word w, const P& pred) const {
         Request request;
         request.verb = verb;
         request.word = w;
@@ -135,12 +133,19 @@ class CheckerFabric {
             return (*static_cast<const P*>(p))(v);
         };
         request.predicate = &pred;
-        request.at = at;
+        request.at = at_;
         return request;
     }
 
     World& world_;
     Rank self_;
+    At at_ = At::current(); ///< of the next verb
+};
+
+/// The same, told by its callers which line of theirs makes a verb.
+class CheckerFabric : public fabric::Adapter<CheckerFabric, ModelFabric> {
+  public:
+    CheckerFabric(World& world, Rank self) : Adapter(ModelFabric(world, self)) {}
 };
 
 static_assert(fabric::Fabric<CheckerFabric>);

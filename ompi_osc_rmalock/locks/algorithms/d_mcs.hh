@@ -57,7 +57,7 @@ class DMcs {
         pool_.give(node);
         if (succ != 0) {
             queue_.tell(succ, kGranted);
-            fabric::handed_over(fabric_, node_of(succ).rank);
+            fabric_.handed_over(node_of(succ).rank);
         }
     }
 

@@ -104,7 +104,7 @@ class DirectPassive {
 
     void taken_over(Value owner) {
         if (owner != 0)
-            fabric::handed_over(fabric_, static_cast<Rank>(owner) - 1);
+            fabric_.handed_over(static_cast<Rank>(owner) - 1);
     }
 
     F& fabric_;

@@ -158,7 +158,7 @@ class PfCohort {
     void release_shared(Rank target, Hold held) {
         const Word a = counter(my_node_, target);
         if (held.opaque == kByMember) {
-            fabric::deliver(fabric_, target);
+            fabric_.deliver(target);
             members_.depart(a);
             return;
         }
@@ -167,7 +167,7 @@ class PfCohort {
                 return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
             }))
             change += kMember1;
-        if (exclusives(fabric::fetch_add_after_data(fabric_, word(target, kS), change)) != 0)
+        if (exclusives(fabric_.fetch_add_after_data(word(target, kS), change)) != 0)
             drain_.leave(drains(target));
     }
 
@@ -180,7 +180,7 @@ class PfCohort {
             return hold(fetch_from_home(target), got.passed);
         // The giver does not know the taker.
         if (got.passed == 0)
-            fabric::handed_over(fabric_, fabric_.self());
+            fabric_.handed_over(fabric_.self());
         return hold(unpacked(got.message), got.passed);
     }
 
@@ -193,7 +193,7 @@ class PfCohort {
         if (stays) {
             Turn next = mine;
             ++next.in_a_row, ++next.chain;
-            fabric::deliver(fabric_, target);
+            fabric_.deliver(target);
             baton_.give(baton, packed(next), passed);
             return;
         }
@@ -372,9 +372,9 @@ class PfCohort {
                 succ = queue_.leave(word(target, kTail), node);
         }
         if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < kMostCohorts) {
-            fabric::deliver(fabric_, target);
+            fabric_.deliver(target);
             queue_.tell(succ, packed(mine));
-            fabric::handed_over(fabric_, node_of(succ).rank);
+            fabric_.handed_over(node_of(succ).rank);
         } else
             change_phase(target, mine, succ);
         // The next of the cohort uses the node; it has to be clean by then. All of its words are
@@ -425,15 +425,15 @@ class PfCohort {
     /// Lets the readers in that wait, and has the next writer take the target from them.
     void change_phase(Rank target, const Turn& mine, Value succ) {
         if (mine.members) {
-            fabric::deliver(fabric_, target);
+            fabric_.deliver(target);
             members_.open(target, counters(target));
         }
         const Value inherited = succ != 0;
-        const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS),
+        const Value s = fabric_.fetch_add_after_data(word(target, kS),
                                                      kPhase - (mine.cohorts - inherited) * kX1);
         if (readers(s) != 0) {
             drain_.admit(drains(target));
-            fabric::mode_changed(fabric_);
+            fabric_.mode_changed();
         }
         if (succ == 0 && exclusives(s) == mine.cohorts)
             return;
@@ -443,7 +443,7 @@ class PfCohort {
         if (succ == 0)
             return; // the first of the queue will find the message
         queue_.tell(succ, message);
-        fabric::handed_over(fabric_, node_of(succ).rank);
+        fabric_.handed_over(node_of(succ).rank);
     }
 
     F& fabric_;

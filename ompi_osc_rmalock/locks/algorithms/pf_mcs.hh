@@ -134,7 +134,7 @@ class PfMcs {
     }
 
     void release_shared(Rank target, Hold) {
-        const Value s = fabric::fetch_add_after_data(fabric_, word(target, kS), Value{0} - 1);
+        const Value s = fabric_.fetch_add_after_data(word(target, kS), Value{0} - 1);
         if (exclusives(s) != 0) [[unlikely]]
             drain_.leave(drains(target));
     }
@@ -215,7 +215,7 @@ class PfMcs {
         const bool in_a_row = mine.chain < limits_.t_w;
         if (limits_.t_l != 0) {
             if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain) {
-                fabric::deliver(fabric_, target);
+                fabric_.deliver(target);
                 baton_.give(word(target, kHw), direct(mine.chain), passed(mine));
             } else
                 change_phase(target, mine, 0);
@@ -227,7 +227,7 @@ class PfMcs {
             succ = queue_.leave(word(target, kTail), node);
         pool_.give(node);
         if (succ != 0 && in_a_row) {
-            fabric::deliver(fabric_, target);
+            fabric_.deliver(target);
             tell(succ, direct(mine.chain));
         } else
             change_phase(target, mine, succ);
@@ -260,7 +260,7 @@ class PfMcs {
         const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
         // The giver does not know the taker, but all are on one node.
         if (got.passed == 0 && is_handover(got.message))
-            fabric::handed_over(fabric_, fabric_.self());
+            fabric_.handed_over(fabric_.self());
         if (!is_phase(got.message))
             return {got.passed + 1, got.message + 1};
         drain_alone(target, got.message & ~kPhaseMessage);
@@ -272,7 +272,7 @@ class PfMcs {
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
         if (is_handover(message))
-            fabric::handed_over(fabric_, node_of(succ).rank);
+            fabric_.handed_over(node_of(succ).rank);
     }
 
     // ---- phases ---------------------------------------------------------------------------------
@@ -288,15 +288,14 @@ class PfMcs {
     void drain(Rank target, Word node, Value r) {
         if (r == 0)
             return;
-        fabric::mode_changed(fabric_);
+        fabric_.mode_changed();
         Rounds<F> rounds(limits_.patience);
         drain_.drain(drains(target), node, r, rounds);
     }
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
     [[gnu::always_inline]] void change_phase(Rank target, Turn mine, Value succ) {
-        const Value s =
-            fabric::fetch_add_after_data(fabric_, word(target, kS), kPhase - mine.chain * kX1);
+        const Value s = fabric_.fetch_add_after_data(word(target, kS), kPhase - mine.chain * kX1);
         if ((s & ~kPhase) != mine.chain * kX1) [[unlikely]]
             let_in(target, mine, succ, s);
     }
@@ -304,10 +303,10 @@ class PfMcs {
     /// Lets the readers in that waited in the phase of `s`, and has the next exclusive drain them.
     [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
         if (readers(s) != 0) {
-            fabric::mode_changed(fabric_);
+            fabric_.mode_changed();
             const Value first = drain_.admit(drains(target));
             if (first != 0)
-                fabric::handed_over(fabric_, node_of(first).rank);
+                fabric_.handed_over(node_of(first).rank);
         }
         if (exclusives(s) == mine.chain)
             return;

@@ -177,7 +177,7 @@ class RmaRw {
     void wait_as_reader(Word arrive, Value before) {
         const Value mine = generation(before);
         Value seen = before;
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         for (;;) {
             seen = fabric_.await(arrive, [mine, last = round(seen)](Value v) {
                 return generation(v) != mine || round(v) != last;
@@ -185,7 +185,7 @@ class RmaRw {
             if (generation(seen) != mine ||
                 (parity(fabric_.get(depart(arrive))) == mine && join(arrive, mine)))
                 return;
-            fabric::rewind(fabric_, mark, round(seen));
+            fabric_.rewind(mark, round(seen));
         }
     }
 
@@ -208,7 +208,7 @@ class RmaRw {
             before = fabric_.fetch_add(counter(g, target), kWrite);
             open[g] = all_departed(before);
         }
-        fabric::mode_changed(fabric_);
+        fabric_.mode_changed();
         Drainage drainage{Rounds<F>(limits_.patience), round(before)};
         while (!close_all(target, open))
             await_departures(target, open, drainage);
@@ -220,7 +220,7 @@ class RmaRw {
         Value round;
     };
     void await_departures(Rank target, const Open& open, Drainage& now) {
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         fabric::Moment end = fabric_.after(now.rounds.next());
         for (std::size_t g = 0; g < counters_.elements();) {
             const Word here = depart(counter(g, target));
@@ -230,7 +230,7 @@ class RmaRw {
             }
             next_round(target, now.round);
             end = fabric_.after(now.rounds.next());
-            fabric::rewind(fabric_, mark, now.round * counters_.elements() + g);
+            fabric_.rewind(mark, now.round * counters_.elements() + g);
         }
     }
 
@@ -274,7 +274,7 @@ class RmaRw {
         // The next writer must not flag a counter before it is reset: its flag would be the one
         // that clears WRITE, and the reset would set it.
         fabric_.flush_all();
-        fabric::mode_changed(fabric_);
+        fabric_.mode_changed();
     }
 
     F& fabric_;

@@ -65,7 +65,7 @@ class Drain {
             return;
         const Word drainer = node_of(DrainWord::drainer(o));
         fabric_.put(field(drainer, kDrn), 1);
-        fabric::handed_over(fabric_, drainer.rank);
+        fabric_.handed_over(drainer.rank);
     }
 
     /// Returns when the caller, which waits with `own`, was admitted by the end of its phase
@@ -102,10 +102,10 @@ class Drain {
     /// Waits for `word`, by which the caller learns that readers have left, while readers may join.
     template <fabric::Predicate P>
     void await(const DrainWords& words, Word own, Word word, P pred, Rounds<F>& rounds) {
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         while (!fabric_.await_until(word, pred, fabric_.after(rounds.next()))) {
             waiting_.wake_all(words.join, name_of(own));
-            fabric::rewind(fabric_, mark);
+            fabric_.rewind(mark);
         }
     }
 

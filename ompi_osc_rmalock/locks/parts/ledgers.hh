@@ -39,7 +39,7 @@ class Ledgers {
 
     Ledgers(F& fabric, const LedgerPlaces& places) : fabric_(fabric), places_(places) {}
 
-    bool kept() const { return !fabric::is_of_one_node<F> && !places_.nodes.empty(); }
+    bool kept() const { return !F::kOneNode && !places_.nodes.empty(); }
 
     /// Before the first verb of an acquire, and after the last of a release: critical sections lie
     /// in between.

@@ -192,13 +192,13 @@ class Members {
     /// Takes an arrival back, unless the counter is open now.
     template <class IsOpen>
     bool take_back(Word a, IsOpen is_open) {
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
             const Value seen = fabric_.get(a);
             if (is_open(seen) || fabric_.compare_swap(a, seen, seen - 1) == seen)
                 return !is_open(seen);
             fabric_.backoff(attempt);
-            fabric::rewind(fabric_, mark);
+            fabric_.rewind(mark);
         }
     }
 

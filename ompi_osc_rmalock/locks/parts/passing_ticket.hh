@@ -62,7 +62,7 @@ class PassingTicket {
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
-        const auto start = fabric::mark(fabric_);
+        const auto start = fabric_.mark();
         if (const Value before = fabric_.compare_swap(word, 0, kHeld); before != 0)
             acquire_contended(word, before, start);
         return {};
@@ -109,7 +109,7 @@ class PassingTicket {
     void take_in_turn(Word word, std::uint64_t start) {
         const Value mine = next(fabric_.fetch_add(word, kNext));
         for (;;) {
-            fabric::rewind(fabric_, start, mine); // all it knows is its ticket
+            fabric_.rewind(start, mine); // all it knows is its ticket
             const Value seen =
                 fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
             if (fabric_.compare_swap(word, seen, without_first(seen)) == seen)

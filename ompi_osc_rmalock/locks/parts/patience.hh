@@ -33,7 +33,7 @@ class Rounds {
     /// How long the next one is.
     Duration next() { return length(kTimeless ? 0 : past_++); }
 
-    static constexpr bool kTimeless = requires { F::kTimeless; };
+    static constexpr bool kTimeless = F::kTimeless;
 
   private:
     Duration length(unsigned n) const {

@@ -34,7 +34,7 @@ class PushList {
     /// Returns when over(): false, or when woken(w) for a wake w other than LOOK: true.
     template <class Over, class Woken>
     bool wait(Word head, Word node, Over&& over, Woken&& woken) {
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         for (;;) {
             const Value prev = fabric_.swap(head, name_of(node));
             const bool done = over();
@@ -45,7 +45,7 @@ class PushList {
                 return false;
             if (wake != kLook && woken(wake))
                 return true;
-            fabric::rewind(fabric_, mark);
+            fabric_.rewind(mark);
         }
     }
 

@@ -190,7 +190,7 @@ class QueueTree {
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
         if (message != kAcquireParent)
-            fabric::handed_over(fabric_, node_of(succ).rank);
+            fabric_.handed_over(node_of(succ).rank);
     }
 
     F& fabric_;

@@ -185,9 +185,10 @@ class AllGate {
 
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes, GateLimits limits)
         : fabric_(fabric), lock_(lock), gate_{0, slot}, mark_{nodes.mine, slot + 1},
-          mark_at_hand_(fabric::at_hand(fabric, mark_)), count_{nodes.mine, slot + 2},
-          gone_{fabric.self(), slot + 4}, nodes_(nodes.all), limits_(limits),
-          news_(fabric, nodes.all, {nodes.mine, slot + 3}), ledgers_(fabric, nodes.ledgers) {}
+          resolved_mark_(fabric.resolve(mark_)), count_{nodes.mine, slot + 2}, gone_{fabric.self(),
+                                                                                     slot + 4},
+          nodes_(nodes.all), limits_(limits), news_(fabric, nodes.all, {nodes.mine, slot + 3}),
+          ledgers_(fabric, nodes.ledgers) {}
 
     void enter_all() {
         in_by_node_ = enter_by_node();
@@ -283,7 +284,7 @@ class AllGate {
         std::atomic<unsigned> times_{0};
     };
 
-    bool marked() { return kGatedAlways || fabric_.get(mark_at_hand_) != 0; }
+    bool marked() { return kGatedAlways || fabric_.get(resolved_mark_) != 0; }
 
     /// Whether the mode is `to` now, which was that of `seen`.
     bool change(Value seen, Mode to) {
@@ -296,7 +297,7 @@ class AllGate {
         if (G::alls(settled - me) != 0 || G::waiting(settled - me) != 0)
             news_.tell();
         ++changes_;
-        fabric::mode_changed(fabric_);
+        fabric_.mode_changed();
         return settled;
     }
 
@@ -365,7 +366,7 @@ class AllGate {
     Value revoke() {
         fabric_.add_each(nodes_, mark_.slot, 1);
         const auto visit = [&](Rank target) {
-            fabric::mark(fabric_);
+            fabric_.mark();
             lock_.release_shared(target, lock_.acquire_shared(target));
         };
         const auto held = ledgers_.look();
@@ -391,7 +392,7 @@ class AllGate {
     Hold look(Rank target, Hold hold) {
         if (!marked())
             return hold;
-        fabric::mark(fabric_);
+        fabric_.mark();
         hold.in_room = enter_room(false, [](Value g) { return g; }).has_value();
         if (hold.in_room) {
             exclusives_past_.reset();
@@ -405,7 +406,7 @@ class AllGate {
     [[gnu::noinline]] Hold wait_and_acquire(Rank target) {
         fabric_.fetch_add(gate_, G::kOneWaiting);
         const auto end = fabric_.after(exclusives_past_.next(limits_.patience));
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         for (bool past_waiting = false;;) {
             await_room(past_waiting, end);
             Hold hold = lock_.acquire_exclusive(target);
@@ -419,14 +420,14 @@ class AllGate {
                 return hold;
             }
             lock_.release_exclusive(target, hold);
-            fabric::rewind(fabric_, mark, past_waiting);
+            fabric_.rewind(mark, past_waiting);
         }
     }
 
     /// Until the room is open, or the gate is not for lock_alls any more. From `end` on the room
     /// may be taken past lock_alls that only wait.
     void await_room(bool& past_waiting, fabric::Moment end) {
-        const auto mark = fabric::mark(fabric_);
+        const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
             const auto is_for_me = [past_waiting](Value g) {
                 return mode(g) == Mode::ungated || mode(g) == Mode::alls ||
@@ -442,7 +443,7 @@ class AllGate {
                 close_for_alls();
             else if (seen)
                 fabric_.backoff(attempt);
-            fabric::rewind(fabric_, mark, past_waiting);
+            fabric_.rewind(mark, past_waiting);
         }
     }
 
@@ -531,7 +532,7 @@ class AllGate {
     L& lock_;
     const Word gate_;
     const Word mark_; ///< M of this node
-    const decltype(fabric::at_hand(std::declval<F&>(), Word{})) mark_at_hand_;
+    const typename F::Resolved resolved_mark_;
     const Word count_; ///< L of this node
     const Word gone_;
     const std::span<const Rank> nodes_;

@@ -32,97 +32,98 @@ struct Sound {
 };
 
 template <class Fault>
-class BrokenFabric {
+class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
+    using Base = fabric::Adapter<BrokenFabric<Fault>, ModelFabric&>;
     using At = std::source_location;
+    using Base::inner;
 
   public:
-    explicit BrokenFabric(CheckerFabric& real) : real_(real) {}
-
-    Rank self() const { return real_.self(); }
-    Rank size() const { return real_.size(); }
-    bool same_node(Rank other) const { return real_.same_node(other); }
-    Domain domain() const { return real_.domain(); }
+    using Base::from;
+    explicit BrokenFabric(CheckerFabric& real) : Base(real.inner()) {}
 
     Value get(Word w, At at = At::current()) {
-        return did(Verb::get, w, fault_.seen(w, real_.get(w, at)));
+        return did(Verb::get, w, fault_.seen(w, from(at).get(w)));
     }
-    Value fetch_add(Word w, Value v, At at = At::current()) { return fetch_add(w, v, false, at); }
+    Value fetch_add(Word w, Value v, At at = At::current()) {
+        from(at);
+        return fetch_add(w, v, false);
+    }
     Value fetch_add_after_data(Word w, Value v, At at = At::current()) {
-        return fetch_add(w, v, !fault_.fetches_before_data(w), at);
+        from(at);
+        return fetch_add(w, v, !fault_.fetches_before_data(w));
     }
     void deliver(Rank rank) {
         if (!fault_.skips_deliver())
-            real_.deliver(rank);
+            inner().deliver(rank);
     }
     Value swap(Word w, Value v, At at = At::current()) {
-        return did(Verb::swap, w,
-                   fault_.skips_swap(w, v) ? real_.get(w, at) : real_.swap(w, v, at));
+        from(at);
+        return did(Verb::swap, w, fault_.skips_swap(w, v) ? inner().get(w) : inner().swap(w, v));
     }
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
+        from(at);
         if (fault_.compares(w))
-            return did(Verb::compare_swap, w, real_.compare_swap(w, expected, desired, at));
-        real_.swap(w, desired, at);
+            return did(Verb::compare_swap, w, inner().compare_swap(w, expected, desired));
+        inner().swap(w, desired);
         return did(Verb::compare_swap, w, expected);
     }
     void put(Word w, Value v, At at = At::current()) {
+        from(at);
         if (!fault_.skips_put(w, v))
-            real_.put(w, v, at);
-        if (fault_.repeats_far_puts() && !real_.same_node(w.rank))
-            real_.put(w, v, at);
+            inner().put(w, v);
+        if (fault_.repeats_far_puts() && !inner().same_node(w.rank))
+            inner().put(w, v);
         did(Verb::put, w, 0);
     }
     void add(Word w, Value v, At at = At::current()) {
-        real_.add(w, fault_.posted(w, v), at);
+        from(at).add(w, fault_.posted(w, v));
         did(Verb::add, w, 0);
     }
     void count(Word w, Value v, At at = At::current()) {
+        from(at);
         if (!fault_.skips_count(w, v))
-            real_.count(w, v, at);
+            inner().count(w, v);
         did(Verb::count, w, 0);
     }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
               At at = At::current()) {
-        real_.scan_by([&](Word w) { return get(w, at); }, ranks, first, stride, out);
+        ModelFabric::scan_by([&](Word w) { return get(w, at); }, ranks, first, stride, out);
     }
     void add_each(std::span<const Rank> ranks, Slot slot, Value v, At at = At::current()) {
-        real_.add_each(ranks, slot, v, at,
-                       [&](Word word) { return fault_.skips_add_each(word, v); });
+        from(at).add_each(ranks, slot, v,
+                          [&](Word word) { return fault_.skips_add_each(word, v); });
     }
     void flush(Rank home, At at = At::current()) {
         if (!fault_.skips_flush(home))
-            real_.flush(home, at);
+            from(at).flush(home);
     }
     void flush_all(At at = At::current()) {
         if (!fault_.skips_flush(-1))
-            real_.flush_all(at);
+            from(at).flush_all();
     }
     template <fabric::Predicate P>
     Value await(Word w, P pred, At at = At::current()) {
-        return did(Verb::await, w,
-                   fault_.skips_await(w) ? real_.get(w, at) : real_.await(w, pred, at));
+        from(at);
+        return did(Verb::await, w, fault_.skips_await(w) ? inner().get(w) : inner().await(w, pred));
     }
     template <fabric::Predicate P>
     std::optional<Value> await_until(Word w, P pred, fabric::Moment end, At at = At::current()) {
+        from(at);
         const std::optional<Value> seen =
-            fault_.skips_await(w) ? real_.get(w, at) : real_.await_until(w, pred, end, at);
+            fault_.skips_await(w) ? inner().get(w) : inner().await_until(w, pred, end);
         did(Verb::await, w, seen.value_or(0));
         return seen;
     }
-    fabric::Moment after(fabric::Duration time) const { return real_.after(time); }
-    void backoff(unsigned attempt, At at = At::current()) { real_.backoff(attempt, at); }
-    std::uint64_t mark() { return real_.mark(); }
-    void rewind(std::uint64_t mark, Value known, At at) { real_.rewind(mark, known, at); }
-    static constexpr bool kTimeless = CheckerFabric::kTimeless;
 
   private:
-    Value fetch_add(Word w, Value v, bool after_data, At at) {
+    Value fetch_add(Word w, Value v, bool after_data) {
         if (fault_.skips_fetch_add(w, v))
-            return did(Verb::fetch_add, w, real_.get(w, at));
+            return did(Verb::fetch_add, w, inner().get(w));
         const Value add = fault_.added(w, v);
         const Value found =
-            after_data ? real_.fetch_add_after_data(w, add, at) : real_.fetch_add(w, add, at);
+            after_data ? inner().fetch_add_after_data(w, add) : inner().fetch_add(w, add);
         if (fault_.undoes(w, v, found))
-            real_.fetch_add(w, Value{0} - v, at);
+            inner().fetch_add(w, Value{0} - v);
         return did(Verb::fetch_add, w, fault_.fetched(w, v, found));
     }
     Value did(Verb verb, Word w, Value v) {
@@ -130,7 +131,6 @@ class BrokenFabric {
         return v;
     }
 
-    CheckerFabric& real_;
     Fault fault_{};
 };
 

@@ -30,7 +30,7 @@ class PassingTicketMutant {
 
     locks::Hold acquire_exclusive(locks::Rank target) {
         const Word word{target, home_};
-        const auto start = fabric::mark(fabric_);
+        const auto start = fabric_.mark();
         const Value before = fabric_.compare_swap(word, 0, kHeld);
         if (before != 0 && !passes(word, before))
             take_in_turn(word, start);
@@ -67,7 +67,7 @@ class PassingTicketMutant {
     void take_in_turn(Word word, std::uint64_t start) {
         const Value mine = next(fabric_.fetch_add(word, kNext));
         for (;;) {
-            fabric::rewind(fabric_, start, mine);
+            fabric_.rewind(start, mine);
             const Value seen =
                 fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
             const Value then = without_first(seen);

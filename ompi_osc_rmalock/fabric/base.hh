@@ -1,0 +1,46 @@
+// The parts of the fabric contract (concept.hh) that are nothing special on most fabrics.
+//
+// The contract is required as a whole. A fabric that leaves these as they are says so by deriving
+// from FabricBase; an adapter to another fabric derives from Adapter (adapter.hh), which passes all
+// on.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+
+#include "fabric/concept.hh"
+
+namespace rmalock::fabric {
+
+/// `Self` derives from it.
+template <class Self>
+class FabricBase {
+  public:
+    /// Windows are known to be on one node before they exist.
+    static constexpr bool kOneNode = false;
+    /// Time is not part of the fabric: what may end at a moment does so at any.
+    static constexpr bool kTimeless = false;
+
+    /// No name of a word is quicker than the word itself.
+    using Resolved = Word;
+    Word resolve(Word w) const { return w; }
+
+    /// Data are there when the call that puts them returns.
+    Value fetch_add_after_data(Word w, Value v) {
+        return static_cast<Self&>(*this).fetch_add(w, v);
+    }
+    void deliver(Rank) {}
+
+    /// Nobody asks whether a loop has come round.
+    std::uint64_t mark() { return 0; }
+    void rewind(std::uint64_t, Value = 0) {}
+
+    /// Nobody counts.
+    void handed_over(Rank) {}
+    void mode_changed() {}
+
+    /// Nobody asks which line calls.
+    void from(const std::source_location&) {}
+};
+
+} // namespace rmalock::fabric
