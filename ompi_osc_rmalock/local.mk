@@ -47,7 +47,11 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/window_lock/all_gate.hh \
 	ompi_osc_rmalock/locks/window_lock/design.cc \
 	ompi_osc_rmalock/locks/window_lock/design.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_alls.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_exclusives.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_nodes.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_parts.hh \
+	ompi_osc_rmalock/locks/window_lock/gate_rules.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_word.hh \
 	ompi_osc_rmalock/locks/window_lock/registered.hh \
 	ompi_osc_rmalock/locks/window_lock/registry.cc \

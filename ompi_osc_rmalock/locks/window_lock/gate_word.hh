@@ -14,19 +14,29 @@
 
 namespace rmalock::locks {
 
-/// A value of the word, taken apart.
+/// A value of the word, taken apart. Beside each field: what it promises, and the race of
+/// all_gate.hh that it settles.
 struct GateWord {
     enum class Mode : Value { ungated, revoking, gated, alls, closing, opening };
 
     static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 35, kTurnShift = 51,
                               kModeShift = 54, kStreakShift = 57, kRowShift = 61;
+    /// n_A. No exclusive enters before it is 0, but past those that only wait. It may count a
+    /// lock_all that looks and steps back, once a turn (R3).
     static constexpr Value kOneAll = 1;
+    /// n_X. Each is an owner of its target: no lock_all is in before it is 0, and in the modes that
+    /// admit lock_alls it grows by CAS only, which sees n_A in the same value (R2, R3).
     static constexpr Value kOneExclusive = Value{1} << kExclusiveShift;
+    /// n_W. Keeps lock_alls that come from entering, for a turn, and hears of the room (R4). It
+    /// owns nothing.
     static constexpr Value kOneWaiting = Value{1} << kWaitingShift;
+    /// Another value: those that waited when a lock_all stepped back are in.
     static constexpr Value kOneTurn = Value{1} << kTurnShift;
+    /// The side that the gate is for, or the change that one process is at (R5, R6).
     static constexpr Value kOneMode = Value{1} << kModeShift;
+    /// How many exclusives came since a lock_all did. A hint: only time is lost where it is wrong.
     static constexpr Value kOneInStreak = Value{1} << kStreakShift;
-    /// On top: the carry of a row that is too long is lost.
+    /// The same of lock_alls. On top: the carry of a row that is too long is lost.
     static constexpr Value kOneInRow = Value{1} << kRowShift;
     static constexpr Value kLongestRow = 7, kLongestStreak = 15;
 

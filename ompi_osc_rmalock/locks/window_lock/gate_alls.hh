@@ -1,0 +1,134 @@
+// The gate's side of MPI_Win_lock_all: all_gate.hh has the protocol.
+#pragma once
+
+#include "locks/window_lock/gate_parts.hh"
+
+namespace rmalock::locks {
+
+/// One process's; a process is in one lock_all of a window at a time.
+template <class Parts, class L, class Held>
+class GateAlls {
+    using G = GateWord;
+    using Mode = GateWord::Mode;
+    using Rules = typename Parts::Rules;
+    static constexpr auto kBy = GateChange::By::lock_all;
+
+  public:
+    GateAlls(Parts& parts, L& lock, Held& ledgers)
+        : parts_(parts), lock_(lock), ledgers_(ledgers) {}
+
+    void enter() {
+        in_by_node_ = enter_by_node();
+        if (in_by_node_)
+            return;
+        Value seen = arrive();
+        if (!Rules::only_alls(seen)) [[unlikely]]
+            seen = wait_for_room(seen);
+        if (parts_.nodes.size() > 1 && G::row(seen) >= parts_.limits.alls)
+            open();
+    }
+    void leave() {
+        if (in_by_node_)
+            leave_by_node();
+        else
+            leave_gate();
+    }
+
+  private:
+    bool enter_by_node() {
+        if (parts_.nodes.size() == 1)
+            return false;
+        for (Value seen = parts_.fabric.get(parts_.count); NodeCount::open(seen);) {
+            const Value before =
+                parts_.fabric.compare_swap(parts_.count, seen, seen + NodeCount::kOne);
+            if (before == seen)
+                return true;
+            seen = before;
+        }
+        return false;
+    }
+    void leave_by_node() {
+        const Value before = parts_.fabric.fetch_add(parts_.count, Value{0} - NodeCount::kOne);
+        const Value closer = NodeCount::closer(before);
+        if (closer == 0 || NodeCount::inside(before) != 1) [[likely]]
+            return;
+        parts_.fabric.fetch_add(parts_.count, Value{0} - closer); // before the closer goes on
+        parts_.fabric.add({static_cast<Rank>(closer) - 1, parts_.gone.slot}, 1);
+    }
+
+    /// Returns G with this process in it.
+    Value arrive() {
+        const bool counts = (++arrivals_ & (parts_.limits.each_all - 1)) == 0;
+        const Value me = G::kOneAll + (counts ? G::kOneInRow : 0);
+        return parts_.fabric.fetch_add(parts_.gate, me) + me;
+    }
+
+    /// Returns what G was when this process arrived.
+    [[gnu::noinline]] Value wait_for_room(Value seen) {
+        if (Rules::turns_alls_back(seen)) {
+            step_back(G::turn(seen));
+            seen = arrive();
+        } else {
+            past_.reset();
+        }
+        const Value arrived = seen;
+        while (!Rules::admits_alls(seen)) {
+            if (Rules::mode(seen) == Mode::ungated &&
+                parts_.template begin<kBy, Mode::ungated, Mode::revoking>(seen))
+                seen = revoke();
+            else
+                seen = parts_.news.await(parts_.gate, [](Value g) {
+                    return Rules::admits_alls(g) || Rules::mode(g) == Mode::ungated;
+                });
+        }
+        return arrived;
+    }
+
+    void leave_gate() {
+        const Value before = parts_.fabric.fetch_add(parts_.gate, Value{0} - G::kOneAll);
+        if (G::alls(before) == 1 && G::waiting(before) != 0)
+            parts_.news.tell();
+    }
+
+    /// Turns.
+    void step_back(Value turn) {
+        leave_gate();
+        const auto is_over = [turn](Value g) { return Rules::turn_is_over(g, turn); };
+        const auto end = parts_.fabric.after(past_.next(parts_.limits.patience));
+        past_.note(!parts_.news.await_until(parts_.gate, is_over, end).has_value());
+    }
+
+    /// R1. Returns G.
+    Value revoke() {
+        parts_.fabric.add_each(parts_.nodes, parts_.mark.slot, 1);
+        const auto visit = [&](Rank target) {
+            parts_.fabric.mark();
+            lock_.release_shared(target, lock_.acquire_shared(target));
+        };
+        const auto held = ledgers_.look();
+        for (Rank target = 0; held.all() && target < parts_.fabric.size(); ++target)
+            visit(target);
+        for (std::size_t i = 0; !held.all() && i < held.named().size(); ++i)
+            visit(held.named()[i]);
+        return parts_.template end<kBy, Mode::revoking, Mode::gated>(G::kOneAll);
+    }
+
+    /// R6. If it does not work out, another one will try.
+    void open() {
+        const Value seen = parts_.fabric.get(parts_.gate);
+        if (!Rules::may_open_for_alls(seen) ||
+            !parts_.template begin<kBy, Mode::gated, Mode::opening>(seen))
+            return;
+        parts_.fabric.add_each(parts_.nodes, parts_.count.slot, NodeCount::kOpen);
+        parts_.template end<kBy, Mode::opening, Mode::alls>(G::kOneAll);
+    }
+
+    Parts& parts_;
+    L& lock_;
+    Held& ledgers_;
+    bool in_by_node_ = false;
+    Value arrivals_ = 0; ///< of this process at G
+    TimesPast<std::remove_reference_t<decltype(parts_.fabric)>> past_;
+};
+
+} // namespace rmalock::locks
