@@ -33,6 +33,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/lock_env.hh \
 	ompi_osc_rmalock/locks/parts/baton.hh \
+	ompi_osc_rmalock/locks/parts/cohort.hh \
 	ompi_osc_rmalock/locks/parts/drain.hh \
 	ompi_osc_rmalock/locks/parts/ledgers.hh \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \

@@ -103,6 +103,9 @@ bool AttachedRegions::has(std::uint64_t begin, std::uint64_t bytes) const {
     return begin + bytes >= begin && covers(*table_, begin, begin + bytes);
 }
 
+/// A sequence lock, whose readers are other processes. Its words are sequentially consistent: no
+/// address or count is stored before the odd version, none is read after the second look at it, and
+/// no fence has to say so (release and acquire order only one of the two sides).
 template <class Change>
 void AttachedRegions::publish(Table next, Change change) {
     const std::uint64_t version = published_.version.load(std::memory_order_relaxed);

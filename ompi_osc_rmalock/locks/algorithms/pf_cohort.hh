@@ -3,9 +3,8 @@
 //
 // Our own. At home, readers and writers are accounted for as in pf_mcs.hh: registered in one word,
 // phase-fair, everybody waits on a word of its own. Writers of a node form a cohort, as in RMA-MCS
-// (queue_tree.hh with two levels); the first of it registers for all. Among themselves they pass a
-// baton, which running writers may take before those in its queue (baton.hh). Readers' nodes are
-// members of a target's lock while it pays (members.hh).
+// (queue_tree.hh with two levels), which has a header of its own (cohort.hh); the first of it
+// registers for all. Readers' nodes are members of a target's lock while it pays (members.hh).
 //
 // Words at the target's home (all atomic use), one line:
 //
@@ -105,15 +104,59 @@
 #include <algorithm>
 
 #include "locks/lock_env.hh"
-#include "locks/parts/baton.hh"
+#include "locks/parts/cohort.hh"
 #include "locks/parts/drain.hh"
 #include "locks/parts/mcs_queue.hh"
 #include "locks/parts/members.hh"
 
 namespace rmalock::locks {
 
+/// Its words. Beside each: what it promises, and the race that it settles.
+struct PfCohortWords {
+    // At home.
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4;
+    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
+    // uses.
+    static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
+                          kCounter = fabric::kWordsPerLine;
+
+    // S. Every change is an atomic that returns what the others were, so two that come at once see
+    // each other, in one order.
+    static constexpr unsigned kRcBits = 24, kXcBits = 24;
+    /// RC: readers registered. While it counts one that saw XC == 0, no exclusive is in.
+    static constexpr Value kReader1 = 1;
+    /// XC: cohorts registered. The one that found 0 owns the lock once the readers of its S are
+    /// gone; all others are told.
+    static constexpr Value kX1 = Value{1} << kRcBits;
+    /// MB: nodes that may have readers by their own counters. It grows only by a reader that is
+    /// inside by RC, so an owner that has drained those has all of it (P2).
+    static constexpr Value kMember1 = Value{1} << (kRcBits + kXcBits);
+    /// PH: the readers that registered in another phase than this one are in. Added, not or-ed: the
+    /// carry out of the top bit is meant to be lost.
+    static constexpr Value kPhase = Value{1} << 63;
+
+    static constexpr Value phase(Value s) { return s >> 63; }
+    static constexpr bool has_members(Value s) { return (s & ~kPhase) >= kMember1; }
+    static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
+    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+
+    /// A shared hold.
+    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2;
+
+    /// STATUS and HW. PHASE says what S said without its exclusives, and whether one of their
+    /// registrations has been left to the successor; else it is DIRECT, a CohortTurn.
+    static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
+    static constexpr Value inherited(Value message) { return message >> 59 & 1; }
+    static constexpr bool tells_of_members(Value message) { return (message >> 61 & 1) != 0; }
+    static constexpr Value phase_message(Value s) {
+        return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
+    }
+    static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
+    static_assert(CohortTurn::kBits < 59 && kNameBits < 59);
+};
+
 template <fabric::Fabric F>
-class PfCohort {
+class PfCohort : private PfCohortWords {
   public:
     static constexpr LockTraits kTraits{
         .name = "pf_cohort", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
@@ -137,7 +180,7 @@ class PfCohort {
     }
 
     explicit PfCohort(const LockEnv<F>& env)
-        : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
+        : fabric_(env.fabric), queue_(env.fabric), cohort_(env.fabric), drain_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members), home_(env.home),
           records_(env.records + Members<F>::kMapSlots), pool_(env.pool), nodes_(env.machine.nodes),
           my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
@@ -172,34 +215,30 @@ class PfCohort {
     }
 
     Hold acquire_exclusive(Rank target) {
-        if (fabric_.fetch_add(cohort(target, kCome), 1) == 0)
-            return hold(fetch_from_home(target), 0);
-        const auto got = baton_.take(cohort(target, kBaton), cohort(target, kWaiting), pool_,
-                                     std::min(limits_.t_l, Baton::kMostPassed));
-        if (got.message == kHead)
-            return hold(fetch_from_home(target), got.passed);
+        const auto entry = cohort_.enter(cohort(target), pool_, limits_.t_l);
+        if (!entry.turn)
+            return Cohort<F>::hold(fetch_from_home(target), entry.passed);
         // The giver does not know the taker.
-        if (got.passed == 0)
+        if (entry.passed == 0)
             fabric_.handed_over(fabric_.self());
-        return hold(unpacked(got.message), got.passed);
+        return Cohort<F>::hold(*entry.turn, entry.passed);
     }
 
     void release_exclusive(Rank target, Hold held) {
-        const Turn mine = extended(target, unpacked(held.opaque >> Baton::kPassedBits));
-        const Value passed = held.opaque & Baton::kMostPassed;
-        const Word come = cohort(target, kCome), baton = cohort(target, kBaton);
+        const Turn mine = extended(target, Cohort<F>::turn_of(held));
+        const Value passed = Cohort<F>::passed_of(held);
+        const auto words = cohort(target);
         const bool stays = mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
-                           fabric_.get(come) > mine.in_a_row;
+                           cohort_.has_next(words, mine);
         if (stays) {
             Turn next = mine;
             ++next.in_a_row, ++next.chain;
             fabric_.deliver(target);
-            baton_.give(baton, packed(next), passed);
+            cohort_.pass(words, next, passed);
             return;
         }
         give_home(target, mine);
-        if (fabric_.fetch_add(come, Value{0} - mine.in_a_row) != mine.in_a_row)
-            baton_.give(baton, kHead, passed);
+        cohort_.leave(words, mine, passed);
     }
 
     /// Exclusives of this node before those of other nodes that wait.
@@ -214,73 +253,8 @@ class PfCohort {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4; // home
-    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
-    // uses.
-    static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
-                          kCounter = fabric::kWordsPerLine;
+    using Turn = CohortTurn;
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
-
-    // ---- what the words hold --------------------------------------------------------------------
-    static constexpr unsigned kRcBits = 24, kXcBits = 24;
-    static constexpr Value kX1 = Value{1} << kRcBits;
-    static constexpr Value kMember1 = Value{1} << (kRcBits + kXcBits);
-    /// Added, not or-ed: the carry out of the top bit is meant to be lost.
-    static constexpr Value kPhase = Value{1} << 63;
-
-    static constexpr Value phase(Value s) { return s >> 63; }
-    static constexpr bool has_members(Value s) { return (s & ~kPhase) >= kMember1; }
-    static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
-    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
-
-    /// A shared hold.
-    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2;
-
-    /// What a holder knows.
-    struct Turn {
-        Value in_a_row = 1;   ///< of its node have had the lock
-        Value chain = 1;      ///< since the last change of phase, itself included
-        Value cohorts = 1;    ///< registered in S for them
-        bool queued = false;  ///< its cohort is in the home's queue
-        bool members = false; ///< there are, and they are closed
-    };
-    // A turn takes 54 bits: at home not PHASE, in the baton not HEAD, and there is room for what
-    // else is known of the baton.
-    static constexpr unsigned kCountBits = 20, kCohortBits = 12,
-                              kTurnBits = 2 * kCountBits + kCohortBits + 2;
-    static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
-    using Baton = locks::Baton<F, kTurnBits>;
-
-    static constexpr Value packed(Turn t) {
-        Value v = t.queued * Value{2} + t.members;
-        v = v << kCohortBits | t.cohorts;
-        v = v << kCountBits | t.chain;
-        return v << kCountBits | t.in_a_row;
-    }
-    static constexpr Turn unpacked(Value v) {
-        constexpr Value kCount = (Value{1} << kCountBits) - 1;
-        const Value flags = v >> (2 * kCountBits + kCohortBits);
-        return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
-                (flags & 2) != 0, (flags & 1) != 0};
-    }
-    static Hold hold(Turn turn, Value passed) {
-        return {packed(turn) << Baton::kPassedBits | passed};
-    }
-
-    /// What the baton says if the lock is to be fetched from home; in_a_row is at least 1 in a
-    /// turn.
-    static constexpr Value kHead = 0;
-    /// PHASE says what S said without its exclusives, and whether one of their registrations has
-    /// been left to the successor.
-    static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
-    static constexpr Value inherited(Value message) { return message >> 59 & 1; }
-    static constexpr bool tells_of_members(Value message) { return (message >> 61 & 1) != 0; }
-    static constexpr Value phase_message(Value s) {
-        return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
-    }
-    static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(kTurnBits < 59 && kNameBits < 59);
-    static_assert(kLargestTurn < Value{1} << kCountBits);
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -288,7 +262,10 @@ class PfCohort {
         const topology::Seat seat = nodes_.seat(node, target);
         return {seat.rank, records_ + seat.record * kRecordSlots};
     }
-    Word cohort(Rank target, Slot what) const { return field(record(my_node_, target), what); }
+    typename Cohort<F>::Words cohort(Rank target) const {
+        const Word at = record(my_node_, target);
+        return {field(at, kCome), field(at, kBaton), field(at, kWaiting)};
+    }
     Word counter(std::size_t node, Rank target) const {
         return field(record(node, target), kCounter);
     }
@@ -340,7 +317,7 @@ class PfCohort {
         if (is_phase(message))
             return take(target, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
-        const Turn before = unpacked(message);
+        const Turn before = Turn::unpacked(message);
         return {1, before.chain + 1, before.cohorts + registered, true, before.members};
     }
 
@@ -371,9 +348,9 @@ class PfCohort {
             if (succ == 0)
                 succ = queue_.leave(word(target, kTail), node);
         }
-        if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < kMostCohorts) {
+        if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < Turn::kMostCohorts) {
             fabric_.deliver(target);
-            queue_.tell(succ, packed(mine));
+            queue_.tell(succ, mine.packed());
             fabric_.handed_over(node_of(succ).rank);
         } else
             change_phase(target, mine, succ);
@@ -448,7 +425,7 @@ class PfCohort {
 
     F& fabric_;
     McsQueue<F> queue_;
-    Baton baton_;
+    Cohort<F> cohort_;
     Drain<F> drain_;
     Members<F> members_;
     Slot home_, records_;

@@ -91,8 +91,30 @@
 
 namespace rmalock::locks {
 
+/// Its words. Beside each: what it promises, and the race that it settles.
+struct PfMcsWords {
+    // At home.
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4;
+
+    // S. Every change is an atomic that returns what the others were, so two that come at once see
+    // each other, in one order.
+    static constexpr unsigned kReaderBits = 32;
+    /// RC: readers registered. While it counts one that saw XC == 0, no exclusive is in.
+    static constexpr Value kReader1 = 1;
+    /// XC: exclusives registered. The one that found 0 owns the lock once the readers of its S are
+    /// gone; all others are told.
+    static constexpr Value kX1 = Value{1} << kReaderBits;
+    /// PH: the readers that registered in another phase than this one are in. Added, not or-ed: the
+    /// carry out of the top bit is meant to be lost.
+    static constexpr Value kPhase = Value{1} << 63;
+
+    static constexpr Value phase(Value s) { return s >> 63; }
+    static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
+    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+};
+
 template <fabric::Fabric F>
-class PfMcs {
+class PfMcs : private PfMcsWords {
   public:
     static constexpr LockTraits kTraits{
         .name = "pf_mcs", .delivers = true, .needs = {.queue_nodes = true}};
@@ -170,18 +192,6 @@ class PfMcs {
     }
 
   private:
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4; // home
-
-    // ---- what the words hold --------------------------------------------------------------------
-    static constexpr unsigned kReaderBits = 32;
-    static constexpr Value kX1 = Value{1} << kReaderBits;
-    /// Added, not or-ed: the carry out of the top bit is meant to be lost.
-    static constexpr Value kPhase = Value{1} << 63;
-
-    static constexpr Value phase(Value s) { return s >> 63; }
-    static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
-    static constexpr Value readers(Value s) { return s & (kX1 - 1); }
-
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
     static_assert(kNameBits < Baton<F>::kMessageBits);

@@ -67,8 +67,20 @@
 
 namespace rmalock::locks {
 
+/// A of a node, beside the count of arrivals.
+struct MemberWord {
+    /// W: an exclusive has closed it. It came with the swap that took the count, so no reader that
+    /// the exclusive does not know of is inside (P4 of pf_cohort.hh).
+    static constexpr Value kWrite = Value{1} << 62;
+    /// MB: readers may enter by it. Set and taken back by a compare-swap with the count 0: nobody
+    /// is inside by a counter that an exclusive would pass over.
+    static constexpr Value kMember = Value{1} << 61;
+    /// IDLE: phases without arrivals. A hint.
+    static constexpr Value kIdle1 = Value{1} << 53;
+};
+
 template <fabric::Fabric F>
-class Members {
+class Members : private MemberWord {
   public:
     static constexpr Slot kMapSlots = fabric::kWordsPerLine;
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
@@ -178,9 +190,6 @@ class Members {
     }
 
   private:
-    static constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61,
-                           kIdle1 = Value{1} << 53;
-
     static constexpr Value idle(Value a) { return a >> 53 & 0xff; }
     static constexpr Value bit(std::size_t node) { return Value{1} << node % 64; }
 

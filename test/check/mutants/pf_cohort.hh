@@ -17,9 +17,14 @@ using pf_mcs_fault::NoVerify;
 
 // Words as in locks/algorithms/pf_cohort.hh. Behind the home record the map, then the record of
 // target 0.
-inline constexpr Slot kS = 0, kRo = 1, kMap = 8, kRecord = 16, kMet = 19, kA = 24, kGoneOfNode = 4;
-inline constexpr Value kWrite = Value{1} << 62, kMember = Value{1} << 61;
-inline constexpr Value kX1 = Value{1} << 24, kMember1 = Value{1} << 48, kPhase = Value{1} << 63;
+using Words = locks::PfCohortWords;
+inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail;
+inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
+inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
+                      kBaton = kRecord + Words::kBaton, kA = kRecord + Words::kCounter;
+inline constexpr Slot kGoneOfNode = locks::Members<CheckerFabric>::kGone;
+inline constexpr Value kWrite = locks::MemberWord::kWrite, kMember = locks::MemberWord::kMember;
+inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {
@@ -59,8 +64,8 @@ struct CountThenUndo : Sound {
     }
 };
 
-inline constexpr Slot kTail = 2, kWaiting = 18, kBaton = 21;
-inline constexpr unsigned kTurnBits = 54, kCountBits = 20; ///< of what the baton says
+inline constexpr unsigned kTurnBits = locks::CohortTurn::kBits,
+                          kCountBits = locks::CohortTurn::kCountBits; ///< of what the baton says
 
 /// An owner that gives the baton forgets how often the first of the queue has been passed.
 struct ForgetsPassed : Sound {
@@ -115,7 +120,7 @@ struct JoinsOutside : locks::PfCohort<F> {
           rank_(env.machine.nodes.seat(node_, 0).rank) {}
 
     void release_shared(Rank target, locks::Hold held) {
-        const bool joins = held.opaque == 2;
+        const bool joins = held.opaque == Words::kJoins;
         locks::PfCohort<F>::release_shared(target, joins ? locks::Hold{} : held);
         if (joins && members_.join(node_, target, {rank_, kA}, [&] {
                 return fabric_.get({target, kS}) >> 63;

@@ -2,19 +2,21 @@
 #pragma once
 
 #include "broken_fabric.hh"
+#include "locks/algorithms/pf_mcs.hh"
 #include "locks/parts/drain.hh"
 
 namespace rmalock::check::pf_mcs_fault {
 
 // Words of the home record and of a node, as in locks/algorithms/pf_mcs.hh. Nodes start behind the
 // home record.
-inline constexpr Slot kS = 0, kRo = 1, kHw = 3, kJoin = 4, kHomeSlots = 8, kStatus = 1, kDrn = 2,
-                      kWake = 3;
+using Words = locks::PfMcsWords;
+inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kHw = Words::kHw, kJoin = Words::kJoin,
+                      kHomeSlots = fabric::kWordsPerLine, kStatus = 1, kDrn = 2, kWake = 3;
 using locks::DrainWord;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
 }
-inline constexpr Value kPhase = Value{1} << 63;
+inline constexpr Value kPhase = Words::kPhase;
 
 /// A reader that lies to itself about the phase.
 struct Misread : Sound {

@@ -1,0 +1,124 @@
+// The writers of one node at one target: they pass the lock among themselves before one of another
+// node has it.
+//
+// As the local queues of RMA-MCS (P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed
+// RMA Locks", HPDC 2016, section 3.2), with a baton (baton.hh) in place of the queue: a running
+// writer may take it before those that wait, at most T_L times in a row.
+//
+// Words at a process of the node, for each target, used by the node's processes only:
+//
+//    COME       [ writers of the node that are in or wait, and those that have been in since one
+//               had to fetch the lock from its home ]
+//               A writer that finds 0 fetches the lock; all others wait for the baton. It promises
+//               the giver a taker: more than `in a row` means that one has come and is not in.
+//    BATON      what the holder knows (CohortTurn), or HEAD: the lock is to be fetched
+//    WAITING    the tail of the baton's queue
+//
+//    enter  if FADD(COME, 1) == 0: fetch
+//           take(BATON);  if HEAD: fetch
+//    pass   give(BATON, turn)                     where GET(COME) > in a row
+//    leave  if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
+//
+// Races. A writer that comes between GET(COME) and `leave` finds a COME that is not 0, so it waits,
+// and `leave` finds it in what its atomic returns. One that comes after `leave` finds 0 only if
+// nobody is left. So one process fetches the lock at a time, and none waits for a baton that nobody
+// gives.
+//
+// Cost: enter 1 atomic and the baton's; pass 1 get, 1 posted; leave 1 atomic, 1 posted if others
+// wait; all on the own node. Memory: 3 words per target and node.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "locks/lock_env.hh"
+#include "locks/parts/baton.hh"
+
+namespace rmalock::locks {
+
+/// What a holder of a cohort knows, and tells the next one.
+struct CohortTurn {
+    Value in_a_row = 1;   ///< of its node have had the lock
+    Value chain = 1;      ///< since the last change of phase, itself included
+    Value cohorts = 1;    ///< registered at home for them
+    bool queued = false;  ///< its cohort is in the home's queue
+    bool members = false; ///< there are, and they are closed
+
+    /// As bits; never 0, since in_a_row is not. In a word of the home, or of the baton, there is
+    /// room for what else is known.
+    static constexpr unsigned kCountBits = 20, kCohortBits = 12,
+                              kBits = 2 * kCountBits + kCohortBits + 2;
+    static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
+    static_assert(kLargestTurn < Value{1} << kCountBits);
+
+    constexpr Value packed() const {
+        Value v = queued * Value{2} + members;
+        v = v << kCohortBits | cohorts;
+        v = v << kCountBits | chain;
+        return v << kCountBits | in_a_row;
+    }
+    static constexpr CohortTurn unpacked(Value v) {
+        constexpr Value kCount = (Value{1} << kCountBits) - 1;
+        const Value flags = v >> (2 * kCountBits + kCohortBits);
+        return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
+                (flags & 2) != 0, (flags & 1) != 0};
+    }
+};
+
+template <fabric::Fabric F>
+class Cohort {
+  public:
+    using Baton = locks::Baton<F, CohortTurn::kBits>;
+
+    /// The words of a target.
+    struct Words {
+        Word come, baton, waiting;
+    };
+    struct Entry {
+        std::optional<CohortTurn> turn; ///< none: the lock is to be fetched from its home
+        Value passed;                   ///< what `pass` and `leave` want back
+    };
+
+    explicit Cohort(F& fabric) : fabric_(fabric), baton_(fabric) {}
+
+    /// `limit`: T_L.
+    Entry enter(const Words& words, Pool& pool, Value limit) {
+        if (fabric_.fetch_add(words.come, 1) == 0)
+            return {std::nullopt, 0};
+        const auto got =
+            baton_.take(words.baton, words.waiting, pool, std::min(limit, Baton::kMostPassed));
+        if (got.message == kHead)
+            return {std::nullopt, got.passed};
+        return {CohortTurn::unpacked(got.message), got.passed};
+    }
+
+    /// Whether a writer of the node waits.
+    bool has_next(const Words& words, const CohortTurn& mine) {
+        return fabric_.get(words.come) > mine.in_a_row;
+    }
+    /// To the next one, which has_next has seen.
+    void pass(const Words& words, const CohortTurn& next, Value passed) {
+        baton_.give(words.baton, next.packed(), passed);
+    }
+    /// The lock is at home again.
+    void leave(const Words& words, const CohortTurn& mine, Value passed) {
+        if (fabric_.fetch_add(words.come, Value{0} - mine.in_a_row) != mine.in_a_row)
+            baton_.give(words.baton, kHead, passed);
+    }
+
+    static Hold hold(const CohortTurn& turn, Value passed) {
+        return {turn.packed() << Baton::kPassedBits | passed};
+    }
+    static CohortTurn turn_of(Hold held) {
+        return CohortTurn::unpacked(held.opaque >> Baton::kPassedBits);
+    }
+    static Value passed_of(Hold held) { return held.opaque & Baton::kMostPassed; }
+
+  private:
+    static constexpr Value kHead = 0;
+
+    F& fabric_;
+    Baton baton_;
+};
+
+} // namespace rmalock::locks
