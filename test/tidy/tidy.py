@@ -206,7 +206,7 @@ def nothing_is_dead(tree):
     makefiles = "\n".join(text for name, text in tree.files.items()
                           if name.endswith((".mk", "Makefile.am", "configure.ac")))
     exempt = re.compile(r"^(\.gitignore|Makefile\.am|configure\.ac|.*local\.mk)$")
-    stems = re.compile(r"^test/mpi/(\w+)\.c$")
+    stems = re.compile(r"^test/mpi/(?:random_programs/)?(\w+)\.(?:c|cc|hh)$")
     for name in tree.files:
         found = stems.match(name)
         if exempt.match(name) or name in makefiles or (found and re.search(rf"\b{found[1]}\b", makefiles)):
