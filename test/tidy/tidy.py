@@ -13,8 +13,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = {".c", ".cc", ".h", ".hh"}
 BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
 LONGEST_FUNCTION = 60  # lines: a screen
-NAMED = ("ompi_osc_rmalock/", "ucx_glue/", "test/check/", "test/harness/", "test/hosts/", "test/locks/", "test/mpi/",
-         "test/programs/", "test/ucx/", "test/unit/")  # folders whose comments and names do
+NAMED = ("ompi_osc_rmalock/", "ucx_glue/", "contrib/", "perf/", "test/check/", "test/harness/", "test/hosts/",
+         "test/locks/", "test/mpi/", "test/programs/", "test/ucx/", "test/unit/")  # folders whose comments and names do
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
 UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
