@@ -34,7 +34,7 @@ static void get_pair(struct bench* bench, int64_t pair[2]) {
 }
 
 /* Writers keep two words equal under the exclusive lock. A reader that ever sees them differ, or
- * a sum that falls short, has found two holders who should have excluded each other. Writers stay
+ * a sum that falls short, has found two holders that should have excluded each other. Writers stay
  * inside for a while, so that the ranks do meet. */
 bool locks_exclude(struct bench* bench, open_fn open, open_fn close) {
     const int rounds = 100;

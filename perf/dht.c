@@ -74,7 +74,7 @@ static int64_t load(struct dht* dht, int64_t word) {
 }
 
 /* The entry is written before anything refers to it, and never again but for its reference. The
- * last reference says whose reference is to be set; who swaps it in sets the one before. */
+ * last reference says whose reference is to be set; the rank that swaps it in sets the previous. */
 static void chain_atomically(struct dht* dht, int64_t slot, int64_t key) {
     const int64_t mine = fetch_and(dht, MPI_SUM, USED, 1) + 1;
     const int64_t entry[ENTRY_WORDS] = {key, 0};
@@ -83,7 +83,7 @@ static void chain_atomically(struct dht* dht, int64_t slot, int64_t key) {
         return;
     put(dht, entry_at(mine), entry, ENTRY_WORDS);
     flush(dht);
-    /* Whoever makes this fail has appended an entry, so it does not fail more often than that. */
+    /* A swap fails because another rank has appended an entry, so it fails at most that often. */
     for (int64_t tries = 0; (seen = swap_if(dht, slot + LAST, last, mine)) != last; tries++) {
         dht->broken |= tries > dht->capacity;
         if (!leads_somewhere(dht, seen))

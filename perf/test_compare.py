@@ -51,39 +51,39 @@ if "--list" in sys.argv:
         say(case=case, source="s", parameters="p", metric="m", flavors="allocate", min_ranks=2)
     sys.exit(0)
 
-who, cases, flavor = option("--play"), option("--run").split(","), option("--flavor")
+play, cases, flavor = option("--play"), option("--run").split(","), option("--flavor")
 with open(os.environ["FAKE_LOG"], "a") as log:
-    log.write(who + " " + ",".join(cases) + "\n")
-if who == "absent":
+    log.write(play + " " + ",".join(cases) + "\n")
+if play == "absent":
     sys.exit("-----\nA requested component was not found.\n\nFramework: osc\nComponent: absent\n")
 say(event="run", ranks=2, mpi="Fake MPI v1", component="unknown")
 print("a message of mpirun's own")
 for case in cases:
     about = dict(case=case, flavor=flavor, ranks=2)
     if case == "two":
-        if who == "crash":
+        if play == "crash":
             sys.stderr.write("rank 1 with PID 0 on node n exited on signal 11 (Segmentation fault).\n")
             os._exit(139)
-        if who == "hang":
+        if play == "hang":
             signal.pause()
-        if who == "error":
+        if play == "error":
             sys.exit("*** An error occurred in MPI_Win_lock\n*** on win 3\n*** MPI_ERR_RMA_SYNC: x\n")
-        if who == "declines":
+        if play == "declines":
             say(event="cannot", reason="MPI_Win_allocate: MPI_ERR_WIN", **about)
             say(event="end", seconds=0, **about)
             continue
-        if who == "wrong":
+        if play == "wrong":
             say(event="wrong", reason="rank 1: lost update", **about)
             say(event="end", seconds=0, **about)
             continue
-    value = dict(slow=300.0).get(who, 100.0)
+    value = dict(slow=300.0).get(play, 100.0)
     say(event="result", params=dict(size=8), metric="latency", unit="ns", median=value,
         p10=value - 1, p90=value + 1, samples=9, discarded=1, iterations=10, mpi="Fake MPI v1",
         component="unknown", **about)
     say(event="end", seconds=0, **about)
-if who == "late":
+if play == "late":
     sys.exit("rma_bench: could not finalize")
-sys.exit(1 if who == "wrong" else 0)
+sys.exit(1 if play == "wrong" else 0)
 '''
 
 

@@ -70,7 +70,7 @@ class Tune(unittest.TestCase):
         return subprocess.run(
             [sys.executable, TUNE, "--repeats", "3", *arguments, "--value", r"figure: (\S+)",
              "--", str(self.folder / "program")], cwd=self.folder, capture_output=True, text=True,
-            # Who runs the tests in the background has its children ignore SIGINT.
+            # A shell that runs the tests in the background has its children ignore SIGINT.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**known, "PATH": path, "FAKE_LOG": str(self.folder / "log"), **environment})
 

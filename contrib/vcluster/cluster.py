@@ -365,8 +365,8 @@ def is_stale(state):
 
 @contextlib.contextmanager
 def locked(folder):
-    """One up or down at a time. The folder itself is locked, since that leaves nothing behind; whoever
-    gets the lock of a folder that was removed meanwhile tries again."""
+    """One up or down at a time. The folder itself is locked, since that leaves nothing behind. A process
+    that gets the lock of a folder that was removed meanwhile tries again."""
     while True:
         os.makedirs(folder, exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)

@@ -25,7 +25,7 @@ class Clock {
 };
 
 Violation stuck(const World& world) {
-    return {Failure::deadlock, "nobody can go on\n" + world.who_is_stuck()};
+    return {Failure::deadlock, "nobody can go on\n" + world.stuck_processes()};
 }
 
 void conclude(Outcome& outcome, const World& world, const Clock& clock) {
@@ -199,8 +199,8 @@ class DepthFirst {
             return;
         }
         if (allowed_ != nullptr && !allowed_->contains(to.fingerprint))
-            outcome_.violation = {Failure::deadlock,
-                                  "from here the end cannot be reached\n" + world_.who_is_stuck()};
+            outcome_.violation = {Failure::deadlock, "from here the end cannot be reached\n" +
+                                                         world_.stuck_processes()};
         to.places = from.places;
         save_stack(to, choice.rank, to.places);
         fill(to);

@@ -94,7 +94,7 @@ bool World::all_finished() const {
                                                    [](const Process& p) { return p.finished; });
 }
 
-std::string World::who_is_stuck() const {
+std::string World::stuck_processes() const {
     std::string text;
     for (Rank r = 0; r < program_.ranks; ++r) {
         const Request& request = process(r).request;

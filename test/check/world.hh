@@ -94,7 +94,7 @@ class World {
     void apply(Choice choice);
     bool can_go(Rank rank) const;
     bool all_finished() const;
-    std::string who_is_stuck() const;
+    std::string stuck_processes() const;
     Fingerprint fingerprint() const;
     const Violation& violation() const { return violation_; }
     const Overtaken& most_overtaken() const { return most_overtaken_; }

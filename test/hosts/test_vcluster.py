@@ -230,7 +230,7 @@ class Run(unittest.TestCase):
             done = vcluster("run", "2x1", "--", "sh", "-c", f"exit {status}", folder=self.folder)
             self.assertEqual(done.returncode, status, done.stderr)
 
-    def test_who_waits_yields_where_cores_are_shared(self):
+    def test_waiting_ranks_yield_where_cores_are_shared(self):
         cores, name = len(os.sched_getaffinity(0)), "OMPI_MCA_mpi_yield_when_idle"
         environment = clean_environment(VCLUSTER_DIR=self.folder)
         environment.pop(name, None)

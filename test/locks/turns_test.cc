@@ -71,7 +71,7 @@ class Turns : public testing::Test {
     std::atomic<bool> got_it{false};
 };
 
-TEST_F(Turns, ALockAllThatComesLetsWhoWaitsGoFirst) {
+TEST_F(Turns, ANewLockAllLetsWaitersGoFirst) {
     let_somebody_wait();
     Process comes(world, 2, kForEver);
     std::thread thread([&] {

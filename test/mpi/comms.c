@@ -115,7 +115,7 @@ static void made_and_freed(void) {
     }
 }
 
-/// Freeing waits for the others' operations: whoever is done early may not pull the memory away.
+/// Freeing waits for the others' operations: a rank that is done early may not take the memory.
 static void free_is_a_barrier(void) {
     for (int i = 0; i < 20; ++i) {
         struct window w;

@@ -98,7 +98,7 @@ static void uncontended(void) {
         // the ledger of its own, and out of it.
         expected[10] = far ? 5 * 3 : 5 * 3 + 3 * 2;
         expected[11] = far ? 8 * 2 : 0;
-        expected[12] = far ? 8 : 0; // who unlocks waits for nothing
+        expected[12] = far ? 8 : 0; // an unlock waits for nothing
         counters_check(&c, expected);
     } else {
         counters_check(&c, (const long long[COUNTERS]){0});

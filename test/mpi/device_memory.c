@@ -3,7 +3,7 @@
 // No GPU is needed. This program puts one in where Open MPI has its own knowledge of them: it says
 // that there are some, and answers for its own addresses as Open MPI would (4.1: as a library built
 // with CUDA, which marks a convertor when it is prepared; 5.0: as an accelerator component).
-// "Device memory" is mapped without access, so that whoever touches it crashes.
+// "Device memory" is mapped without access, so that a process that touches it crashes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -25,9 +25,14 @@ $(mpi_test_binaries): test/mpi/%: test/mpi/%.c $(mpi_test_includes)
 
 
 ## The random programs against the oracle; in C++, so with the other wrapper.
-test/mpi/oracle: test/mpi/oracle.cc
+oracle_sources = $(oracle_names:%=test/mpi/random_programs/%.cc) test/mpi/oracle.cc
+oracle_headers = $(oracle_names:%=test/mpi/random_programs/%.hh) test/mpi/random_programs/random.hh
+oracle_names = executor generator judge layouts program types windows
+
+test/mpi/oracle: $(oracle_sources) $(oracle_headers)
 	@$(MKDIR_P) test/mpi
-	$(AM_V_CXX)$(MPICXX) $(CXX20_FLAGS) -O2 -g -Wall -Wextra -Wshadow -Werror -I$(srcdir)/test/mpi -o $@ $<
+	$(AM_V_CXX)$(MPICXX) $(CXX20_FLAGS) -O2 -g -Wall -Wextra -Wshadow -Werror -I$(srcdir)/test/mpi -o $@ \
+		$(filter %.cc,$^)
 
 check_DATA += test/mpi/oracle
 CLEANFILES += test/mpi/oracle
@@ -37,7 +42,7 @@ CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_param
 	test/mpi/check_network
 FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover
 endif
-EXTRA_DIST += test/mpi/oracle.cc test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
+EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
 	test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
 

@@ -269,7 +269,7 @@ static void lock_all_and_watch(const struct window* w, int target) {
 }
 
 /// Rank 0 holds a target exclusively, rank 1 (and 3) wait for it; then rank 2 asks for the first
-/// lock_all of the window's life. Who came before it must still exclude it, and it them.
+/// lock_all of the window's life. The locks asked for before must still exclude it, and it them.
 static void first_lock_all_behind_waiting_exclusives(void) {
     for (int round = 0; round < 30; ++round) {
         struct window w;
@@ -332,8 +332,8 @@ static void holder_does_not_queue_behind_lock_all(void) {
 }
 
 /// Ranks 0 and 1 hold one target each, shared, and then ask for the other's, shared, too; ranks 2
-/// and 3 wait for these targets exclusively. Who holds a lock may not be kept waiting behind a
-/// writer that waits for just this lock.
+/// and 3 wait for these targets exclusively. A holder may not be kept waiting behind a writer that
+/// waits for the lock it holds.
 static void holders_pass_waiting_writers(void) {
     struct window w;
     if (!open_words(&w, 1))
@@ -573,7 +573,7 @@ static void nocheck_beside_a_lock(void) {
     window_close(&w);
 }
 
-/// What was put before a flush is seen by whoever is told about it afterwards.
+/// A rank that is told of a flush sees what was put before it.
 static void flush_completes_at_the_target(void) {
     struct window w;
     if (!open_words(&w, T.ranks))

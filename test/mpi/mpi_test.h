@@ -1,5 +1,5 @@
-// What the MPI tests of this folder share: checks that say where, who and what; windows of every
-// flavor behind one pair of functions; a table of cases; a watchdog.
+// What the MPI tests of this folder share: checks that name line, rank and values; windows of
+// every flavor behind one pair of functions; a table of cases; a watchdog.
 //
 // A program is a table of cases and `return test_main(...)`. A case runs on all ranks of
 // MPI_COMM_WORLD, once per window flavor it lists in `each`, or once if it makes its own windows

@@ -1,4 +1,4 @@
-// Who gets how much of a lock that everybody wants, during a second in which all are at it. No
+// How much each rank gets of a lock that all want, during a second in which all are at it. No
 // times are asserted, only shares, and these with a wide margin, since other programs take cores
 // from some ranks and not from others.
 #include "mpi_test.h"

@@ -1,8 +1,8 @@
 // How a process waits for a lock. Rank 0 computes with an exclusive lock in hand while rank 1 waits
-// for it; rank 1 says whether it polled or slept. Who sleeps gives its core away of its own accord,
-// who polls and yields does not, as the system counts it; the time that either has on a core says
-// less, since that depends on what else runs. check_parameters sets the parameters and looks at what
-// is printed.
+// for it; rank 1 says whether it polled or slept. As the system counts context switches, those of a
+// sleeping waiter are voluntary, and those of one that polls and yields are not. The time that the
+// waiter has on a core says less, since that depends on what else runs. check_parameters sets the
+// parameters and looks at what is printed.
 #define _GNU_SOURCE // RUSAGE_THREAD: the progress thread sleeps as well
 #include <mpi.h>
 #include <stdint.h>

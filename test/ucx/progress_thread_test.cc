@@ -190,7 +190,7 @@ bool rings(const Relief& relief) {
     return poll(&bell, 1, 0) > 0;
 }
 
-TEST(Relief, ComesToWhoSleepsAndOnce) {
+TEST(Relief, ComesToASleeperAndOnce) {
     for (const std::uint32_t begin : {0u, 7u, ~std::uint32_t{0} - 5}) {
         Relief relief;
         relief.visit(begin + 1000);

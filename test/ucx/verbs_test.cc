@@ -120,7 +120,7 @@ TEST_P(Verbs, AFlushOfWordsWaitsForNoPutsElsewhere) {
     });
 }
 
-/// Those who are told often are told by an endpoint of its own, from some moment on.
+/// A peer that is told often gets an endpoint of its own for that, from some moment on.
 TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
     run(2, GetParam(), [](Site& site) {
         Worker& worker = site.worker;
@@ -173,7 +173,7 @@ TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
         kWords);
 }
 
-/// Who computes between a transfer and its flush does not wait for the peer at the end.
+/// An origin that computes between a transfer and its flush does not wait for the peer at the end.
 TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
     constexpr std::size_t kWords = 8192;
     const auto body = [](Site& site) {
@@ -289,8 +289,8 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
         kWords + 1);
 }
 
-/// Who waits for a word takes it out as soon as it is there. It is not to come again: a put by a
-/// CPU would store it twice, which this sees over TCP in one run of three or so.
+/// A waiter takes the word out as soon as it is there, and it may not come again. A put by a CPU
+/// would store it twice, which this sees over TCP in one run of three or so.
 TEST_P(Verbs, AStoredWordIsSeenOnce) {
     static constexpr std::uint64_t kStores = 300'000;
     run(2, GetParam(), [](Site& site) {

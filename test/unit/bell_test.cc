@@ -1,4 +1,4 @@
-// Waits that sleep: whoever ends one wakes the sleeper.
+// Waits that sleep: the verb that ends a wait wakes the sleeper.
 #include "fabric/bell.hh"
 
 #include <gtest/gtest.h>
@@ -97,12 +97,12 @@ INSTANTIATE_TEST_SUITE_P(, Bells, testing::Values(false, true), [](const auto& d
     return dormitories.param ? "Dormitories" : "Futexes";
 });
 
-TEST_P(Bells, PutWakesWhoWaitsForTheWord) {
+TEST_P(Bells, PutWakesTheWaiter) {
     ping_pong([](CpuFabric& fabric, Word word, Value round) { fabric.put(word, round); },
               GetParam());
 }
 
-TEST_P(Bells, AddWakesWhoWaitsForTheWord) {
+TEST_P(Bells, AddWakesTheWaiter) {
     ping_pong([](CpuFabric& fabric, Word word, Value) { fabric.add(word, 1); }, GetParam());
 }
 
@@ -126,7 +126,7 @@ TEST(Bell, SleepEndsByItself) {
 }
 
 /// Communication goes on: progress runs once for each sleep.
-TEST(Bell, WhoSleepsRunsProgressInBetween) {
+TEST(Bell, ASleeperRunsProgressInBetween) {
     const test::World world(1, 1);
     static CpuFabric* message; // what progress gets
     static int looks;

@@ -1,4 +1,4 @@
-// Who waits for whom, from made-up records; and the record itself.
+// Waiters and the holders that block them, from made-up records; and the record itself.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -74,7 +74,7 @@ TEST(Blame, TwoThatWaitForEachOther) {
     EXPECT_EQ(s.blame().waiters().size(), 2U);
 }
 
-TEST(Blame, WhoHoldsAndComputesIsNoDeadlock) {
+TEST(Blame, AHolderThatComputesIsNoDeadlock) {
     Situation s(3);
     s.holds(1, exclusive(1)).awaits(0, shared(1));
     const Blame blame = s.blame();
@@ -108,7 +108,7 @@ TEST(Blame, ReadersAreNotInEachOthersWay) {
     EXPECT_EQ(s.cycle(), Processes{}); // 1 does not wait
 }
 
-TEST(Blame, AReaderBehindAWriterWhoWaitsForReaders) {
+TEST(Blame, AReaderBehindAWriterThatWaitsForReaders) {
     Situation s(3);
     s.holds(0, exclusive(0)).holds(2, shared(1));
     s.awaits(0, shared(1)).awaits(1, exclusive(1)).awaits(2, exclusive(0));

@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A process that acquires target 7, beside others of whom it sees what `seen` says, look by look;
-/// then nobody.
+/// A process that acquires target 7. Look by look, `seen` says whether it sees another process
+/// there; after that it sees none.
 struct Process {
     int looks_of_acquire(std::vector<bool> seen, std::chrono::nanoseconds waited) {
         int looks = 0;
@@ -24,7 +24,7 @@ struct Process {
     Courtesy courtesy;
 };
 
-TEST(Courtesy, NobodyLooksWhoHasMetNobody) {
+TEST(Courtesy, AProcessThatHasMetNobodyDoesNotLook) {
     Process process;
     for (int n = 0; n < 5; ++n)
         EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
@@ -35,7 +35,7 @@ TEST(Courtesy, TwiceInARowOnlyAfterSomebodyElse) {
     process.looks_of_acquire({}, 100us);
     EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0) << "the one before waited for somebody";
     EXPECT_EQ(process.looks_of_acquire({false, false, true, true, false}, 0ns), 5)
-        << "until who came has gone";
+        << "until the process that came has gone";
     EXPECT_EQ(process.looks_of_acquire({true}, 100us), 2);
     EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
     process.courtesy.before(8, 1, fabric::Waiter(), [] {

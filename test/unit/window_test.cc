@@ -301,9 +301,9 @@ bool reported(const char* text) {
 }
 
 /// Rank 1 holds a lock until rank 0 has complained.
-bool complaint_about_who_holds(Member& member) {
+bool complaint_about_the_holder(Member& member) {
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
-    spec.params.watchdog = member.rank == 0 ? 1 : 0; // one who wants it is enough
+    spec.params.watchdog = member.rank == 0 ? 1 : 0; // one rank that wants it is enough
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
@@ -334,8 +334,8 @@ bool complaint_about_who_holds(Member& member) {
     return rmalock_window_free(window) == RMALOCK_OK && good;
 }
 
-TEST(Processes, WhoWaitsTooLongSaysWhoHolds) {
-    in_processes(2, complaint_about_who_holds);
+TEST(Processes, AWaiterReportsTheHolderAfterAWhile) {
+    in_processes(2, complaint_about_the_holder);
 }
 
 /// While a thread runs the host's progress in MPI_Win_test, others use the window: what progress
@@ -634,8 +634,8 @@ TEST(Nodes, ExclusiveLocksProtectMemory) {
     }
 }
 
-TEST(Nodes, WhoWaitsTooLongAsksOtherNodesWhoHolds) {
-    on_nodes(2, 1, "cpu", complaint_about_who_holds);
+TEST(Nodes, AWaiterAsksOtherNodesForTheHolderAfterAWhile) {
+    on_nodes(2, 1, "cpu", complaint_about_the_holder);
 }
 
 /// All ranks add to the same doubles at rank 0: `skew` bytes from an aligned address.
