@@ -199,20 +199,24 @@ struct Arrays {
 
     /// `count` whole words, of which element i is the first.
     void combine_words(std::size_t i, std::size_t count) const {
-        const std::size_t at = i * sizeof(T), bytes = count * sizeof(Word);
+        const std::size_t at = i * sizeof(T);
         auto* const words = reinterpret_cast<Word*>(target + at);
         if (kOp == RMALOCK_OP_REPLACE && result == nullptr) {
             for (std::size_t w = 0; w < count; ++w)
                 store_elements(words[w], load<Word>(operand + at, w));
             return;
         }
-        std::array<Word, kWordsAtOnce> seen;
-        for (std::size_t w = 0; w < count; ++w)
-            seen[w] = load_elements(words[w]);
-        if constexpr (kOp != RMALOCK_OP_NO_OP)
+        if constexpr (kOp == RMALOCK_OP_NO_OP) {
+            for (std::size_t w = 0; result != nullptr && w < count; ++w)
+                store<Word>(result + at, w, load_elements(words[w]));
+        } else {
+            std::array<Word, kWordsAtOnce> seen;
+            for (std::size_t w = 0; w < count; ++w)
+                seen[w] = load_elements(words[w]);
             exchange_words(words, seen.data(), operand + at, count);
-        if (result != nullptr)
-            std::memcpy(result + at, seen.data(), bytes);
+            if (result != nullptr)
+                std::memcpy(result + at, seen.data(), count * sizeof(Word));
+        }
     }
 
     static void exchange_words(Word* words, Word* seen, const std::byte* operand,
