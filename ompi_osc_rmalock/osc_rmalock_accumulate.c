@@ -72,13 +72,13 @@ static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) 
  * threads that do so at a time store the same. An entry is one word, so that no thread sees that a
  * kernel is known before it sees which one; relaxed, because code is all that it leads to. */
 static inline rmalock_kernel_t kernel_of(const struct ompi_op_t* op, rmalock_op_t core_op,
-                                         const struct ompi_datatype_t* predefined) {
+                                         const struct ompi_datatype_t* predefined, bool alone) {
     enum { UNKNOWN, NONE }; /* no function has these addresses */
-    static _Atomic(uintptr_t) table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
-    _Atomic(uintptr_t)* const entry = &table[predefined->id][core_op];
+    static _Atomic(uintptr_t) table[2][OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
+    _Atomic(uintptr_t)* const entry = &table[alone][predefined->id][core_op];
     uintptr_t kernel = atomic_load_explicit(entry, memory_order_relaxed);
     if (OPAL_UNLIKELY(UNKNOWN == kernel)) {
-        kernel = (uintptr_t)rmalock_kernel(core_element(predefined), core_op);
+        kernel = (uintptr_t)rmalock_kernel(core_element(predefined), core_op, alone);
         if (0 == kernel || !op_is_defined(op, core_op, predefined)) {
             kernel = NONE;
         }
@@ -170,6 +170,7 @@ static int accumulate_arrays(const call_t* r, size_t count, const void* operand,
         .element = core_element(r->element),
         .op = r->core_op,
         .target_side = &theirs.layout,
+        .target_is_array = r->theirs.datatype == r->element,
         .host_arg = &what,
         .combine = combine,
         .native_layout = native_layout,
@@ -256,7 +257,9 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
     const rmalock_op_t core_op = op_of(op);
     if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
         (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
-        const rmalock_kernel_t kernel = kernel_of(op, core_op, target_dt);
+        /* One element costs no less without its atomic than the question does. */
+        const bool alone = target_count > 1 && rmalock_alone(osc_rmalock_window(win), target);
+        const rmalock_kernel_t kernel = kernel_of(op, core_op, target_dt, alone);
         const size_t size = target_dt->super.size;
         void* elements = NULL == kernel
                              ? NULL

@@ -331,7 +331,8 @@ typedef struct rmalock_element {
  * elements; operand is NULL for NO_OP, result where nothing is fetched. When the core cannot apply
  * the operation with CPU atomics it copies elements into an array (native_layout describes such an
  * array at `array` to the copy), has the host combine (array[i] = operand[i] op array[i]), and
- * copies back, all under the target's accumulate lock.
+ * copies back, all under the target's accumulate lock. An array that the process can address is
+ * combined in its place.
  */
 typedef struct rmalock_combination {
     const void* operand;
@@ -340,6 +341,7 @@ typedef struct rmalock_combination {
     rmalock_element_t element;
     rmalock_op_t op;
     const rmalock_layout_t* target_side;
+    bool target_is_array; /* a plain one of `count` elements, like operand and result */
     void* host_arg;
     void (*combine)(void* host_arg, const void* operand, void* array, size_t count);
     void (*native_layout)(void* host_arg, void* array, rmalock_layout_t* layout);
@@ -355,11 +357,15 @@ rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, 
  * tells what is wrong. */
 void* rmalock_elements_at_hand(rmalock_window_t* window, int target, ptrdiff_t displacement,
                                size_t bytes);
-/* Combines `count` aligned elements, each by one CPU atomic. operand: as many, NULL for NO_OP;
- * result: NULL, or room for what was there before. Both may be misaligned. */
+/* Whether the elements at this target are this process's alone for the accumulate that it begins.
+ */
+bool rmalock_alone(rmalock_window_t* window, int target);
+/* Combines `count` aligned elements, each atomically. operand: as many, NULL for NO_OP; result:
+ * NULL, or room for what was there before. Both may be misaligned. */
 typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* result, size_t count);
-/* NULL: there is none for this operation on this type. */
-rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op);
+/* NULL: there is none for this operation on this type. alone: not atomic, for elements that are
+ * this process's alone. */
+rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op, bool alone);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
 rmalock_status_t rmalock_compare_and_swap(rmalock_window_t* window, int target,

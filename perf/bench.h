@@ -171,6 +171,8 @@ void run_get_accumulate8_flush(struct bench* bench);
 void run_put_vector_flush(struct bench* bench);
 void run_get_vector_flush(struct bench* bench);
 void run_accumulate_vector_flush(struct bench* bench);
+void run_accumulate_array_flush(struct bench* bench);
+void run_accumulate_array_exclusive(struct bench* bench);
 void run_flush(struct bench* bench);
 void run_flush_local(struct bench* bench);
 void run_flush_all(struct bench* bench);

@@ -186,6 +186,69 @@ void run_accumulate_vector_flush(struct bench* bench) {
     vector_case(bench, accumulate_vector, 0);
 }
 
+/* --- arrays: what programs that add blocks of a matrix do ------------------------------------- */
+
+enum { NUMBERS = 1024 };
+
+static double* numbers_of(unsigned char* bytes) {
+    return (double*)(void*)bytes;
+}
+
+static void array_set(double* numbers, double value) {
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] = value;
+}
+
+static void accumulate_array(struct bench* bench, int64_t n) {
+    double* local = numbers_of(bench->local);
+    array_set(local, 1);
+    for (int64_t i = 0; i < n; i++) {
+        MPI_Accumulate(local, NUMBERS, MPI_DOUBLE, TARGET, 0, NUMBERS, MPI_DOUBLE, MPI_SUM,
+                       bench->window);
+        MPI_Win_flush(TARGET, bench->window);
+        bench->done++;
+    }
+}
+
+static bool target_array_right(struct bench* bench) {
+    MPI_Bcast(&bench->done, 1, MPI_INT64_T, ORIGIN, bench->comm);
+    bool right = true;
+    if (TARGET == bench->rank) {
+        MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
+        for (int i = 0; i < NUMBERS; i++)
+            right &= (double)bench->done == numbers_of(bench->memory)[i];
+        MPI_Win_unlock(TARGET, bench->window);
+    }
+    return right;
+}
+
+static void array_case(struct bench* bench, int lock) {
+    bench->done = 0;
+    if (TARGET == bench->rank) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
+        array_set(numbers_of(bench->memory), 0);
+        MPI_Win_unlock(TARGET, bench->window);
+    }
+    MPI_Barrier(bench->comm);
+    if (ORIGIN == bench->rank)
+        MPI_Win_lock(lock, TARGET, 0, bench->window);
+    struct samples samples = sample_origin(bench, accumulate_array);
+    if (ORIGIN == bench->rank)
+        MPI_Win_unlock(TARGET, bench->window);
+    MPI_Barrier(bench->comm);
+    if (verified(bench, target_array_right(bench), "the array is not what was added to it"))
+        report_result(bench, "\"elements\":1024", "latency", "ns", &samples, "");
+    samples_free(&samples);
+}
+
+void run_accumulate_array_flush(struct bench* bench) {
+    array_case(bench, MPI_LOCK_SHARED);
+}
+
+void run_accumulate_array_exclusive(struct bench* bench) {
+    array_case(bench, MPI_LOCK_EXCLUSIVE);
+}
+
 /* --- flushes with nothing outstanding --------------------------------------------------------- */
 
 static void flush(struct bench* bench, int64_t n) {

@@ -14,12 +14,13 @@
 #define PAPER "direct-passive "
 #define RMA_RW "RMA-RW "
 
-enum { WORD_WINDOW = 4096, EPOCH_WINDOW = 1 << 20 };
+enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20 };
 
 /* What rows have in common: flavors, least ranks, samples, window bytes, how many operations of
  * --size share an epoch (0 where the size is fixed), and what computes the window's size instead.
  */
 #define WORDS "allocate", 2, 200, WORD_WINDOW, 0, NULL
+#define ARRAY "allocate", 2, 200, ARRAY_WINDOW, 0, NULL
 #define LATENCY "allocate", 2, 100, EPOCH_WINDOW, 1, NULL
 #define OVERLAP "allocate", 2, 50, EPOCH_WINDOW, 1, NULL
 #define OVERLAP_OPS "allocate", 2, 50, EPOCH_WINDOW, OPERATIONS_MAX, NULL
@@ -54,6 +55,10 @@ const struct bench_case catalogue[] = {
      "latency, ns", WORDS},
     {"accumulate_vector_flush", run_accumulate_vector_flush, MPI_TYPES, "64 x INT64_T, stride 2",
      "latency, ns", WORDS},
+    {"accumulate_array_flush", run_accumulate_array_flush, MPI_FLUSH, "SUM, 1024 DOUBLE",
+     "latency, ns", ARRAY},
+    {"accumulate_array_exclusive", run_accumulate_array_exclusive, MPI_FLUSH, "SUM, 1024 DOUBLE",
+     "latency, ns", ARRAY},
     {"flush", run_flush, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"flush_local", run_flush_local, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"flush_all", run_flush_all, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},

@@ -2,16 +2,20 @@
 //
 // An element has one owner, chosen by its type and address alone, so that every origin chooses
 // alike:
-//   - types of up to 8 bytes, naturally aligned, in memory all processes map: CPU atomics;
+//   - types of up to 8 bytes, naturally aligned, in memory all processes map: CPU atomics, each
+//     of several elements where an array has them (kernels.cc);
 //   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC
-//   windows,
-//     even one's own): read, combine, write under the target's accumulate lock.
+//     windows, even one's own): read, combine, write under the target's accumulate lock.
+//
+// An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Window::sharing): vector loops.
 //
 // Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU
 // from there (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all
 // elements are locked.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -85,9 +89,8 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
-    const Kernel kernel = cpu_atomics() && (part(target).mapped || place.network)
-                              ? kernel_for(what.element, what.op)
-                              : nullptr;
+    const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
+    const Kernel kernel = by_kernel ? kernel_for(what.element, what.op, sharing(target)) : nullptr;
     if (kernel == nullptr)
         return accumulate_locked(call, target, what, place);
     if (place.network) {
@@ -102,7 +105,7 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
         if (aligned(theirs, mine.size)) [[likely]]
             kernel(theirs, mine.operand, mine.result, mine.count(bytes));
         else
-            combine_misaligned(kernel, target, theirs, mine, bytes);
+            combine_misaligned(what, target, theirs, mine, bytes);
         mine.advance(bytes);
     };
     if (side.contiguous) {
@@ -114,17 +117,48 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
     return RMALOCK_OK;
 }
 
-void Window::combine_misaligned(Kernel kernel, Rank target, std::byte* theirs, const Elements& mine,
-                                std::size_t bytes) {
+void Window::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
+                                const Elements& mine, std::size_t bytes) {
     const AccumulateGuard guard(*this, target);
-    const Scratch copy = scratch(bytes);
-    std::memcpy(copy.get(), theirs, bytes);
-    kernel(copy.get(), mine.operand, mine.result, mine.count(bytes));
-    std::memcpy(theirs, copy.get(), bytes);
+    kernel_for(what.element, what.op, Sharing::alone)(theirs, mine.operand, mine.result,
+                                                      mine.count(bytes));
 }
+
+namespace {
+
+/// Fetches an array's elements and combines them, under the accumulate lock.
+void combine_array(const rmalock_combination_t& what, const NativeArray& native, std::byte* array) {
+    if (what.result != nullptr)
+        native.copy_to(what.result);
+    // Our own code wherever there is any, so that an element behaves alike on every path: Open
+    // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
+    if (const Kernel kernel = kernel_for(what.element, what.op, Sharing::alone))
+        kernel(array, what.operand, nullptr, what.count);
+    else if (what.op == RMALOCK_OP_REPLACE)
+        native.copy_from(what.operand);
+    else if (what.op != RMALOCK_OP_NO_OP)
+        what.combine(what.host_arg, what.operand, array, what.count);
+}
+
+/// Whether the host can combine the elements where they are.
+bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place) {
+    const std::size_t extent = what.element.extent;
+    return what.target_is_array && place != nullptr &&
+           aligned(place, std::min<std::size_t>(extent & -extent, alignof(std::max_align_t)));
+}
+
+} // namespace
 
 Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                  const Place& place) {
+    if (is_array_of_host(what, place.direct)) {
+        const NativeArray native(what, place.direct);
+        order(Direction::get);
+        order(Direction::put);
+        const AccumulateGuard guard(*this, target);
+        combine_array(what, native, place.direct);
+        return RMALOCK_OK;
+    }
     const std::size_t bytes = what.count * what.element.extent;
     const Scratch array = scratch(bytes);
     const NativeArray native(what, array.get());
@@ -135,18 +169,9 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
             move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
         status != RMALOCK_OK)
         return status;
-    if (what.result != nullptr)
-        native.copy_to(what.result);
+    combine_array(what, native, array.get());
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
-    // Our own code wherever there is any, so that an element behaves alike on every path: Open
-    // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
-    if (const Kernel kernel = kernel_for(what.element, what.op))
-        kernel(array.get(), static_cast<const std::byte*>(what.operand), nullptr, what.count);
-    else if (what.op == RMALOCK_OP_REPLACE)
-        native.copy_from(what.operand);
-    else
-        what.combine(what.host_arg, what.operand, array.get(), what.count);
     return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
 }
 

@@ -24,8 +24,13 @@ struct Elements {
     }
 };
 
+/// Of the elements, while a kernel works on them: others may combine them at the same time, or
+/// nobody touches them; then they may be misaligned, too.
+enum class Sharing { shared, alone };
+
 /// The kernel of an operation on a type; null: there is none.
-Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op);
+Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op,
+                  Sharing sharing = Sharing::shared);
 
 /// `size` is a power of two.
 inline bool aligned(const std::byte* address, std::size_t size) {

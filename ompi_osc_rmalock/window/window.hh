@@ -86,6 +86,16 @@ class Window {
     std::byte* at_hand(Direction direction, Rank target, std::ptrdiff_t displacement,
                        std::ptrdiff_t offset, std::size_t bytes);
     std::byte* elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
+    /// Of the target's elements, for the accumulate that this process begins. An exclusive lock
+    /// excludes all others, those of other nodes, too: their unlock has waited for theirs. Only a
+    /// window of one thread is sure that no other thread of this process accumulates in the same
+    /// epoch.
+    Sharing sharing(Rank target) {
+        if (only_lock_ != target || !only_exclusive_)
+            return Sharing::shared;
+        order(Direction::put); // its stores are plain ones
+        return Sharing::alone;
+    }
     /// Where the caller may copy itself, or null; see rmalock_find_memory.
     Status find_memory(Direction direction, const char* call, Rank target,
                        std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -249,8 +259,9 @@ class Window {
                                const void* desired, void* result, const Place& place);
     void apply_run(const MessageHeader& header, std::byte* place, std::size_t count,
                    std::span<const std::byte>& data, std::vector<std::byte>& result);
-    [[gnu::noinline]] void combine_misaligned(Kernel kernel, Rank target, std::byte* theirs,
-                                              const Elements& mine, std::size_t bytes);
+    [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
+                                              std::byte* theirs, const Elements& mine,
+                                              std::size_t bytes);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const Place& place);
 

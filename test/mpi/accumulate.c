@@ -333,6 +333,90 @@ static void interleaved_neighbours(void) {
     window_close(&w);
 }
 
+// Arrays longer than any piece that a component may take at once.
+enum { ARRAY = 700, ROUNDS = 300 };
+
+/// Round i's array: it begins and ends within words. Two rounds at a time have the same.
+static int array_first(int i) {
+    return i / 2 % 7;
+}
+static int array_length(int i) {
+    return ARRAY - array_first(i) - i / 2 % 5;
+}
+static int array_single(int i) {
+    return (i / 2 * 37 + 3) % ARRAY;
+}
+
+/// Round i of a rank: an array and two single elements, and a read of all between them. `values`:
+/// what two rounds add, one after the other.
+static void arrays_and_singles(const struct window* w, const struct basic* b,
+                               char values[2][ARRAY * sizeof(double)], int i) {
+    const MPI_Aint width = (MPI_Aint)b->bytes, single = array_single(i) * width;
+    const int n = array_length(i);
+    char before[ARRAY * sizeof(double)], all[ARRAY * sizeof(double)];
+    char old[sizeof(double)], *const array = values[i % 2], *const one = array;
+    OK(MPI_Accumulate(one, 1, b->type, 0, at(w, 0, single), 1, b->type, MPI_SUM, w->win));
+    if (i % 3 != 0)
+        OK(MPI_Accumulate(array, n, b->type, 0, at(w, 0, array_first(i) * width), n, b->type,
+                          MPI_SUM, w->win));
+    else
+        OK(MPI_Get_accumulate(array, n, b->type, before, n, b->type, 0,
+                              at(w, 0, array_first(i) * width), n, b->type, MPI_SUM, w->win));
+    OK(MPI_Get_accumulate(NULL, 0, b->type, all, ARRAY, b->type, 0, at(w, 0, 0), ARRAY, b->type,
+                          MPI_NO_OP, w->win));
+    OK(MPI_Fetch_and_op(one, old, b->type, 0, at(w, 0, single), MPI_SUM, w->win));
+    OK(MPI_Win_flush(0, w->win));
+}
+
+static void check_arrays(const struct window* w, const struct basic* b, const char* epoch) {
+    long expected[ARRAY] = {0};
+    char value[WIDEST];
+    for (int i = 0; i < ROUNDS; ++i) {
+        for (int e = 0; e < array_length(i); ++e)
+            expected[array_first(i) + e] += T.ranks * addend(b, i);
+        expected[array_single(i)] += 2 * T.ranks * addend(b, i);
+    }
+    MPI_Barrier(w->comm);
+    local_begin(w);
+    for (int e = 0; T.rank == 0 && e < ARRAY; ++e) {
+        basic_set(b, value, expected[e]);
+        CHECK_THAT(basic_equal(b, value, element(b, w->base, e)),
+                   "%s, %s: element %d lost an update", b->name, epoch, e);
+    }
+    local_end_all(w);
+}
+
+/// All ranks add arrays and single elements to the same memory at once: no update is lost. One byte
+/// cannot hold the sum of all, so that each second round takes back what the one before has added.
+static void arrays_beside_singles(void) {
+    static const char* const types[] = {"MPI_DOUBLE", "MPI_FLOAT", "MPI_INT", "MPI_INT8_T",
+                                        "MPI_INT64_T"};
+    struct window w;
+    if (!window_open(&w, ARRAY * sizeof(double), 1))
+        return;
+    char values[2][ARRAY * sizeof(double)];
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+        const struct basic* b = basic_named(types[t]);
+        for (int i = 0; i < 2 * ARRAY; ++i)
+            basic_set(b, element(b, values[i % 2], i / 2), addend(b, i));
+        clear(&w);
+        OK(MPI_Win_lock_all(0, w.win));
+        for (int i = 0; i < ROUNDS; ++i)
+            arrays_and_singles(&w, b, values, i);
+        OK(MPI_Win_unlock_all(w.win));
+        check_arrays(&w, b, "lock_all");
+        clear(&w);
+        for (int i = 0; i < ROUNDS; ++i) {
+            const bool alone = (i + T.rank) % 3 == 0; // the others share
+            OK(MPI_Win_lock(alone ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, w.win));
+            arrays_and_singles(&w, b, values, i);
+            OK(MPI_Win_unlock(0, w.win));
+        }
+        check_arrays(&w, b, "lock");
+    }
+    window_close(&w);
+}
+
 /// Types wider than any CPU atomic, and operations that are none: still element by element atomic.
 static void wide_elements(void) {
     static const struct {
@@ -532,6 +616,7 @@ static const struct test_case cases[] = {
     {.name = "zero_counts_and_proc_null", .run = zero_counts_and_proc_null, .each = IN_ANY},
     {.name = "same_elements", .run = same_elements, .each = IN_ANY},
     {.name = "interleaved_neighbours", .run = interleaved_neighbours, .each = IN_ANY},
+    {.name = "arrays_beside_singles", .run = arrays_beside_singles, .each = IN_ANY},
     {.name = "wide_elements", .run = wide_elements, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
