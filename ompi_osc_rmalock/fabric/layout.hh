@@ -73,7 +73,7 @@ struct WindowSlots {
 
 static_assert(WindowSlots::lock % kWordsPerLine == 0);
 static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
-// Protocol state per process and window, the formula of the README, in lines of 64 bytes:
+// Protocol state per process and window, the formula of docs/design.md, in lines of 64 bytes:
 // 4 + ceil(P / 512), and what the lock needs.
 static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (4 + 1));
 static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (4 + 1 + 128));

@@ -4,6 +4,8 @@
 Each rule is a function that yields "file:line: what is wrong". Run from anywhere; part of `make check`.
 `tidy.py --selftest` checks that every rule finds what it is there for.
 """
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -13,8 +15,10 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = {".c", ".cc", ".h", ".hh"}
 BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
 LONGEST_FUNCTION = 60  # lines: a screen
+LONGEST_README = 150
 NAMED = ("ompi_osc_rmalock/", "ucx_glue/", "contrib/", "perf/", "test/check/", "test/harness/", "test/hosts/",
-         "test/locks/", "test/mpi/", "test/programs/", "test/ucx/", "test/unit/")  # folders whose comments and names do
+         "test/locks/", "test/mpi/", "test/programs/", "test/ucx/", "test/unit/", "docs/",
+         "README.md")  # where comments, names and words name the actor
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
 UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
@@ -140,68 +144,36 @@ def functions_fit_a_screen(tree):
                 yield f"{name}:{number + 1}: a function of {end - number} lines"
 
 
-def lock_choices(tree):
-    """As ompi_osc_rmalock/params.cc makes them of the rows of all.def."""
-    rows = tree.files.get("ompi_osc_rmalock/locks/all.def", "")
-    return "|".join(["auto"] + re.findall(r"^RMALOCK_LOCK\((\w+),", rows, re.M))
+def reference():
+    """contrib/reference as a module, without a compiled copy beside it."""
+    loader = importlib.machinery.SourceFileLoader("reference", str(TOP / "contrib" / "reference"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reference", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
 
 
-def parameters(tree):
-    """(name, default, allowed, scope, help) of every row of params.def."""
-    text = tree.files.get("ompi_osc_rmalock/params.def", "")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    text = re.sub(r'"\s*\n\s*"', "", text)
-    row = re.compile(r"RMALOCK_PARAM_(\w+)\((\w+), ([^,]+), (?:(.*?), )??(PROCESS|WINDOW),\s*\"(.*?)\"\)",
-                     re.S)
-    for kind, name, default, allowed, scope, help_text in row.findall(text):
-        if kind == "INT":
-            allowed = " to ".join(part.strip() for part in allowed.split(","))
-        elif kind == "BOOL":
-            allowed = "true, false"
-        elif kind == "CHOICE":
-            choices = lock_choices(tree) if allowed == "rmalock_lock_choices" else allowed.strip('"')
-            allowed = choices.replace("|", ", ")
-        else:
-            allowed = "text"
-        yield name, default.strip('"'), allowed, scope, " ".join(help_text.split())
+def reference_is_of_the_source(tree):
+    """docs/reference.md has the rows of the .def files, and the man page is docs/reference.md."""
+    yield from reference().wrong(tree.files)
 
 
-def parameter_table(tree):
-    lines = ["| MCA parameter | info key | default | allowed | meaning |", "|---|---|---|---|---|"]
-    for name, default, allowed, scope, help_text in parameters(tree):
-        key = f"`rmalock_{name}`" if scope == "WINDOW" else ""
-        lines.append(f"| `osc_rmalock_{name}` | {key} | {default} | {allowed} | {help_text} |")
-    return "\n".join(lines)
+def readme_is_short(tree):
+    lines = tree.files.get("README.md", "").count("\n")
+    if lines > LONGEST_README:
+        yield f"README.md:{LONGEST_README}: has {lines} lines; docs/ has room"
 
 
-def readme_has_the_parameters(tree):
-    rows = list(parameters(tree))
-    declared = len(re.findall(r"^RMALOCK_PARAM_", tree.files.get("ompi_osc_rmalock/params.def", ""), re.M))
-    if len(rows) != declared:
-        yield f"ompi_osc_rmalock/params.def:1: {declared} rows, of which tidy understands {len(rows)}"
-    if parameter_table(tree) not in tree.files.get("README.md", ""):
-        yield "README.md:1: the parameter table differs from params.def; tidy.py --parameters prints it"
-
-
-def counters(tree):
-    """(name, values, help) of every row of counters.def."""
-    text = tree.files.get("ompi_osc_rmalock/counters.def", "")
-    text = re.sub(r'"\s*\n\s*"', "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
-    return re.findall(r'RMALOCK_COUNTER\((\w+), (\d+),\s*"(.*?)"\)', text)
-
-
-def counter_table(tree):
-    lines = ["| performance variable | values | meaning |", "|---|---|---|"]
-    lines += [f"| `osc_rmalock_{name}` | {values} | {meaning} |" for name, values, meaning in counters(tree)]
-    return "\n".join(lines)
-
-
-def readme_has_the_counters(tree):
-    declared = len(re.findall(r"^RMALOCK_COUNTER", tree.files.get("ompi_osc_rmalock/counters.def", ""), re.M))
-    if len(counters(tree)) != declared:
-        yield f"ompi_osc_rmalock/counters.def:1: {declared} rows, of which tidy understands {len(counters(tree))}"
-    if counter_table(tree) not in tree.files.get("README.md", ""):
-        yield "README.md:1: the table of counters differs from counters.def; tidy.py --counters prints it"
+def links_lead_somewhere(tree):
+    """Links of the README and of docs/ to files of this tree."""
+    for name, text in tree.files.items():
+        if name != "README.md" and not re.match(r"docs/[^/]*\.md$", name):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)", line):
+                target = (pathlib.PurePosixPath(name).parent / link).as_posix()
+                if target not in tree.files:
+                    yield f"{name}:{number}: a link to {target}, which is not there"
 
 
 def nothing_is_dead(tree):
@@ -230,7 +202,8 @@ def text_is_clean(tree):
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
          algorithms_only_wait_by_verbs, words_are_sequentially_consistent, comments_name_the_actor,
-         functions_fit_a_screen, readme_has_the_parameters, readme_has_the_counters, nothing_is_dead, text_is_clean]
+         functions_fit_a_screen, reference_is_of_the_source, readme_is_short, links_lead_somewhere, nothing_is_dead,
+         text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
@@ -242,9 +215,10 @@ OFFENDERS = {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},
     comments_name_the_actor: {"ompi_osc_rmalock/locks/a.hh": "// Who waits is told.\n"},
     functions_fit_a_screen: {"ompi_osc_rmalock/window/a.cc": "void f(int a) {\n" + BODY + "}\n"},
-    readme_has_the_parameters: {
+    reference_is_of_the_source: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
-    readme_has_the_counters: {"ompi_osc_rmalock/counters.def": 'RMALOCK_COUNTER(n, 1, "Help")\n'},
+    readme_is_short: {"README.md": "\n" * (LONGEST_README + 1)},
+    links_lead_somewhere: {"docs/a.md": "[b](b.md)\n"},
     nothing_is_dead: {"contrib/forgotten": ""},
     text_is_clean: {"a.md": "tail \n"},
 }
@@ -259,12 +233,6 @@ def selftest():
 
 def main():
     tree = Tree.of_checkout()
-    if "--parameters" in sys.argv:
-        print(parameter_table(tree))
-        return 0
-    if "--counters" in sys.argv:
-        print(counter_table(tree))
-        return 0
     good = selftest()
     if "--selftest" in sys.argv:
         return 0 if good else 1

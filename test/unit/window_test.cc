@@ -711,7 +711,7 @@ bool same(const char* what, const ucx::Counters& expected) {
     return false;
 }
 
-/// The README's table of round trips: rank 3 at a target on the other node, nobody else about.
+/// The table of round trips in docs/multi-host.md: rank 3 at a target on the other node, nobody else about.
 bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock,
                     bool puts_go_along) {
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
