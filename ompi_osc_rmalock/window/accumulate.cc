@@ -151,7 +151,9 @@ bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place)
 
 Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                  const Place& place) {
-    if (is_array_of_host(what, place.direct)) {
+    // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
+    // under way to the target by the network.
+    if (cpu_atomics() && !place.network && is_array_of_host(what, place.direct)) {
         const NativeArray native(what, place.direct);
         order(Direction::get);
         order(Direction::put);
