@@ -192,7 +192,7 @@ class PfCohort : private PfCohortWords {
         const bool at_member = Members<F>::is_member(arrived);
         if (at_member && members_.enter(a, arrived, limits_.patience))
             return {kByMember};
-        const Value s = fabric_.fetch_add(word(target, kS), 1);
+        const Value s = fabric_.fetch_add(word(target, kS), kReader1);
         const bool joins = may_join && !at_member && members_.pays(a, arrived, phase(s));
         const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
         return {joins && !guest ? kJoins : kByHome}; // P7
@@ -205,7 +205,7 @@ class PfCohort : private PfCohortWords {
             members_.depart(a);
             return;
         }
-        Value change = Value{0} - 1;
+        Value change = Value{0} - kReader1;
         if (held.opaque == kJoins && members_.join(my_node_, target, a, [&] {
                 return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
             }))

@@ -145,7 +145,7 @@ class PfMcs : private PfMcsWords {
     }
     /// The same in two steps (lock.hh).
     bool begin_shared(Rank target, Value& s) {
-        s = fabric_.fetch_add(word(target, kS), 1);
+        s = fabric_.fetch_add(word(target, kS), kReader1);
         return exclusives(s) == 0;
     }
     [[gnu::noinline]] Hold finish_shared(Rank target, Value s) {
@@ -156,7 +156,7 @@ class PfMcs : private PfMcsWords {
     }
 
     void release_shared(Rank target, Hold) {
-        const Value s = fabric_.fetch_add_after_data(word(target, kS), Value{0} - 1);
+        const Value s = fabric_.fetch_add_after_data(word(target, kS), Value{0} - kReader1);
         if (exclusives(s) != 0) [[unlikely]]
             drain_.leave(drains(target));
     }

@@ -128,7 +128,7 @@ class GateAlls {
     Held& ledgers_;
     bool in_by_node_ = false;
     Value arrivals_ = 0; ///< of this process at G
-    TimesPast<std::remove_reference_t<decltype(parts_.fabric)>> past_;
+    typename Parts::Past past_;
 };
 
 } // namespace rmalock::locks

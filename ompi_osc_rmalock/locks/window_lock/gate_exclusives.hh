@@ -18,7 +18,7 @@ class GateExclusives {
     using Mode = GateWord::Mode;
     using Rules = typename Parts::Rules;
     static constexpr auto kBy = GateChange::By::exclusive;
-    static constexpr bool kGatedAlways = !L::kTraits.shared;
+    static constexpr bool kGatedAlways = Parts::kGatedAlways;
 
   public:
     GateExclusives(Parts& parts, L& lock, Held& ledgers)
@@ -204,7 +204,7 @@ class GateExclusives {
     L& lock_;
     Held& ledgers_;
     std::atomic<Value> entered_{0}; ///< exclusives of this process, through the room
-    TimesPast<std::remove_reference_t<decltype(parts_.fabric)>> past_;
+    typename Parts::Past past_;
 };
 
 } // namespace rmalock::locks

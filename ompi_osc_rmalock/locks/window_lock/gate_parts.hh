@@ -71,6 +71,8 @@ struct GateParts {
     using Mode = GateWord::Mode;
     using By = GateChange::By;
     using Rules = GateRules<gated_always>;
+    using Past = TimesPast<F>;
+    static constexpr bool kGatedAlways = gated_always;
 
     GateParts(F& gate_fabric, Slot slot, const GateNodes& places, const GateLimits& how)
         : fabric(gate_fabric), gate{0, slot}, mark{places.mine, slot + 1},
