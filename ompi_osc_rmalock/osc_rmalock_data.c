@@ -21,7 +21,7 @@ DEFINE_COPY_ELEMENT(uint16_t)
 DEFINE_COPY_ELEMENT(uint32_t)
 DEFINE_COPY_ELEMENT(uint64_t)
 
-/* The two may overlap. An element is stored once, as in copy_mapped (window/memory.hh): the C
+/* The two may overlap. An element is stored once, as in copy_mapped (window/create/memory.hh): the C
  * library's memmove stores short ranges from both ends, and a target that polls a flag and resets
  * it could find it set again, or one end of it, between the two stores. */
 static inline void copy_bytes(void* to, const void* from, size_t bytes) {

@@ -3,10 +3,10 @@
 #include <memory>
 #include <new>
 
-#include "window/access.hh"
-#include "window/plain.hh"
+#include "window/data/access.hh"
+#include "window/sync/plain.hh"
 
-using rmalock::window::as_completion;
+using rmalock::network::as_completion;
 using rmalock::window::Direction;
 using rmalock::window::Flush;
 using rmalock::window::Status;
@@ -30,7 +30,7 @@ Status guarded(Body body) noexcept {
     } catch (const std::bad_alloc&) {
         return RMALOCK_ERR_NO_MEM;
     } catch (const std::exception& error) {
-        rmalock::window::report(0, "%s", error.what());
+        rmalock::report(0, "%s", error.what());
         return RMALOCK_ERR_INTERN;
     }
 }
@@ -40,7 +40,7 @@ Status guarded(Body body) noexcept {
 extern "C" {
 
 void rmalock_init(const rmalock_host_t* host) {
-    rmalock::window::set_host(*host);
+    rmalock::set_host(*host);
 }
 
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
@@ -157,7 +157,8 @@ bool rmalock_completion_done(const rmalock_completion_t* completion) {
 
 Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completion_t* completion) {
     return guarded([&] {
-        as_window(window).wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
+        as_window(window).wait_for(
+            *as_completion(const_cast<rmalock_completion_t*>(completion)));
         return RMALOCK_OK;
     });
 }

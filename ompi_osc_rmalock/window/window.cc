@@ -11,7 +11,7 @@
 
 #include "fabric/layout.hh"
 #include "locks/former_names.hh"
-#include "window/host.hh"
+#include "host.hh"
 
 namespace rmalock::window {
 
@@ -23,7 +23,7 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
             .progress_yields = spec.progress_yields,
             .spins = static_cast<unsigned>(spec.params.spin),
             .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
-            .waiting = plan.networked() ? Network::get()->worker().waiting() : nullptr,
+            .waiting = plan.networked() ? network::Network::get()->worker().waiting() : nullptr,
             .watch = plan.watched() ? Watch::look : nullptr};
 }
 
@@ -34,9 +34,9 @@ fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     if (plan.networked() && plan.alone_on_node())
         waiter.spins = 1; // only progress brings what is waited for
     // A network adapter that changes a word rings no bell, and makes no event.
-    const bool is_told =
-        !plan.networked() || (plan.domain() == fabric::Domain::cpu &&
-                              (plan.alone_on_node() || Network::get()->doorbell().works()));
+    const bool is_told = !plan.networked() ||
+                         (plan.domain() == fabric::Domain::cpu &&
+                          (plan.alone_on_node() || network::Network::get()->doorbell().works()));
     if (is_told && (sleep == "always" || (sleep == "auto" && waiter.yield)))
         waiter.polls_before_sleep =
             waiter.yield ? fabric::Waiter::kPollsBeforeSleep : fabric::Waiter::kPatientPolls;
@@ -59,6 +59,16 @@ Status first_error(const rmalock_comm_t& comm, int mine, int* first) {
     return RMALOCK_OK;
 }
 
+std::unique_ptr<network::Neighbours> neighbours_of(const Plan& plan) {
+    if (!plan.networked())
+        return nullptr;
+    std::vector<network::Endpoint> members;
+    for (const Rank r : plan.members())
+        members.push_back(plan.endpoint(r));
+    return std::make_unique<network::Neighbours>(*network::Network::get(), members,
+                                                 plan.my_place());
+}
+
 /// The part of a window that is this process's, in the segment or the program's own.
 void* memory_of(const rmalock_spec_t& spec, const Plan& plan, const Segment& segment) {
     return plan.mapped() ? segment.base() + plan.my_memory() : spec.base;
@@ -76,12 +86,11 @@ void hint_at_present_name(const char* asked) {
 } // namespace
 
 Window::Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
-               std::unique_ptr<Remote> remote)
+               std::unique_ptr<network::Remote> remote)
     : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm),
       threads_(host().threads), check_nocheck_(spec.params.check_nocheck),
       segment_(std::move(segment)), parts_(reinterpret_cast<Part*>(segment_.base())),
-      remote_(std::move(remote)),
-      neighbours_(plan.networked() ? std::make_unique<Neighbours>(*Network::get(), plan) : nullptr),
+      remote_(std::move(remote)), neighbours_(neighbours_of(plan)),
       fabric_(words_of(plan, segment_.base(), neighbours_.get()), plan.placement(segment_.base()),
               node_waiter_for(spec, plan), plan.domain(), remote_.get(),
               threads_ || remote_ != nullptr),
@@ -125,19 +134,18 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     locks::Asked asked = Plan::asked(spec.params);
     if (comm.broadcast(comm.handle, &asked, sizeof asked, 0) != 0)
         return RMALOCK_ERR_COMM;
-    std::unique_ptr<Remote> remote;
+    std::unique_ptr<network::Remote> remote;
     std::unique_ptr<SegmentFile> file;
     Share mine = Plan::share_of(spec, asked);
     if (comm.node == comm.rank) {
         file = std::make_unique<SegmentFile>(spec.params.shm_dir);
         mine.file = file->name();
     }
-    if (Network* const network = Network::get(); network != nullptr) {
+    if (network::Network* const network = network::Network::get(); network != nullptr) {
         mine.peer = network->self();
         mine.key_bytes = static_cast<std::uint32_t>(network->worker().key_bytes());
-        remote = std::make_unique<Remote>(*network);
-        mine.seat = remote->my_seat().number();
-        mine.generation = remote->my_seat().generation();
+        remote = std::make_unique<network::Remote>(*network);
+        mine.id = remote->id().value();
         mine.atomics = network->atomics();
     }
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));
@@ -159,7 +167,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     file.reset(); // everybody has opened it
     window.reset(new Window(spec, std::move(segment), plan, std::move(remote)));
     if (window->remote_ != nullptr)
-        window->remote_->my_seat().give_to(*window);
+        window->remote_->id().give_to(*window);
     // Everybody's part is written before anybody reads it, and before the window is used.
     if (comm.barrier(comm.handle) != 0)
         return RMALOCK_ERR_COMM;
@@ -199,7 +207,7 @@ Status Window::open_file(const rmalock_spec_t& spec, const Plan& plan,
 
 /// Lets other nodes reach this process; all processes return the same. `error`, 0 or an errno, is
 /// this process's, which has mapped the segment if it is 0.
-Status Window::join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote,
+Status Window::join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remote,
                     const Segment& segment, int error) {
     const rmalock_comm_t& comm = spec.comm;
     int first = 0;
@@ -211,11 +219,15 @@ Status Window::join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote
             error = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
                                    memory_of(spec, plan, segment),
                                    spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
-        status = remote->exchange(comm, plan, segment.base(), error, &first);
-    }
-    if (status == RMALOCK_OK && first == 0 && remote != nullptr) {
-        remote->open(plan, segment.base(), waiter_for(spec, plan));
-        remote->set_domain(plan.domain());
+        const network::Exposed mine =
+            error == 0 ? remote->exposed() : network::Exposed{.error = error};
+        const network::Endpoints ranks = plan.endpoints();
+        const network::ReachTable reaches = plan.reaches(segment.base());
+        status = network::exchange(remote->network(), comm, ranks, reaches, mine, &first);
+        if (status == RMALOCK_OK && first == 0) {
+            remote->open(ranks, reaches, waiter_for(spec, plan));
+            remote->set_domain(plan.domain());
+        }
     }
     if (status != RMALOCK_OK || first == 0)
         return status;

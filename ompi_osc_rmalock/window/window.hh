@@ -17,20 +17,20 @@
 #include "locks/parts/ticket.hh"
 #include "locks/window_lock/registered.hh"
 #include "rmalock_api.h"
-#include "window/counts.hh"
-#include "window/courtesy.hh"
-#include "window/epoch.hh"
-#include "window/held.hh"
-#include "window/kernels.hh"
-#include "window/memory.hh"
-#include "window/messages.hh"
-#include "window/neighbours.hh"
-#include "window/plan.hh"
-#include "window/regions.hh"
-#include "window/remote.hh"
-#include "window/segment.hh"
-#include "window/stores.hh"
-#include "window/watch.hh"
+#include "window/diag/counts.hh"
+#include "window/sync/courtesy.hh"
+#include "window/sync/epoch.hh"
+#include "window/sync/held.hh"
+#include "window/data/kernels.hh"
+#include "window/create/memory.hh"
+#include "network/messages.hh"
+#include "network/neighbours.hh"
+#include "window/create/plan.hh"
+#include "window/data/regions.hh"
+#include "network/remote.hh"
+#include "window/create/segment.hh"
+#include "window/data/stores.hh"
+#include "window/diag/watch.hh"
 
 namespace rmalock::window {
 
@@ -39,7 +39,7 @@ using Status = rmalock_status_t;
 /// The calls of the flush family.
 enum class Flush { target, local, all, local_all };
 
-class Window {
+class Window final : public network::MessageSink {
   public:
     /// Collective. All processes get a window, or none does.
     static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
@@ -53,9 +53,6 @@ class Window {
     const locks::Choice& choice() const { return choice_; }
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
-    /// For the process that has changed words of its own rank on behalf of another node: wakes
-    /// all that sleep until they change.
-    void wake_neighbours() { fabric_.wake(rank()); }
     void wait_for(const ucx::Completion& completion);
     rmalock_counters_t counters() const;
     /// A call that its caller has found wrong.
@@ -109,14 +106,12 @@ class Window {
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
-    /// An accumulate of another node's process, on this one's memory. False: the accumulate lock is
-    /// taken, and nothing has happened. Called by Messages.
-    bool apply(const MessageHeader& header, std::span<const std::byte> data,
-               std::vector<std::byte>& result);
-    /// What is wrong with such a request, whose runs and data belong together, for this window.
-    /// Empty: nothing. In a handler.
-    std::string flaw_of(ucx::PeerId from, const MessageHeader& header,
-                        std::span<const std::byte> data) const;
+    // As the network sees it. False from apply(): the accumulate lock is taken.
+    bool apply(const network::MessageHeader& header, std::span<const std::byte> data,
+               std::vector<std::byte>& result) override;
+    std::string flaw_of(ucx::PeerId from, const network::MessageHeader& header,
+                        std::span<const std::byte> data) const override;
+    void wake_neighbours() override { fabric_.wake(rank()); }
 
   private:
     static constexpr char kLock[] = "MPI_Win_lock";
@@ -170,11 +165,11 @@ class Window {
     };
 
     Window(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
-           std::unique_ptr<Remote> remote);
+           std::unique_ptr<network::Remote> remote);
 
     static Status open_file(const rmalock_spec_t& spec, const Plan& plan,
                             std::unique_ptr<SegmentFile>& file, OpenFile& opened, int& error);
-    static Status join(const rmalock_spec_t& spec, const Plan& plan, Remote* remote,
+    static Status join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remote,
                        const Segment& segment, int error);
     /// Says at verbose levels what was chosen.
     void announce(const Plan& plan) const;
@@ -257,7 +252,7 @@ class Window {
     void send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place);
     void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
                                const void* desired, void* result, const Place& place);
-    void apply_run(const MessageHeader& header, std::byte* place, std::size_t count,
+    void apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
                    std::span<const std::byte>& data, std::vector<std::byte>& result);
     [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
                                               std::byte* theirs, const Elements& mine,
@@ -308,10 +303,10 @@ class Window {
     const bool check_nocheck_;
 
     Segment segment_;
-    Part* const parts_;                            ///< in the segment, one per rank
-    const std::unique_ptr<Remote> remote_;         ///< null: the window needs no network
-    std::atomic<unsigned> calls_unserved_{0};      ///< see serve_others
-    const std::unique_ptr<Neighbours> neighbours_; ///< where there is a network
+    Part* const parts_;                                     ///< in the segment, one per rank
+    const std::unique_ptr<network::Remote> remote_;         ///< null: the window needs no network
+    std::atomic<unsigned> calls_unserved_{0};               ///< see serve_others
+    const std::unique_ptr<network::Neighbours> neighbours_; ///< where there is a network
     locks::WindowFabric fabric_;
     const locks::Choice choice_;
     std::optional<locks::PlainLock> plain_lock_; ///< none: another one is made

@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 enum { EXIT_STATUS = 7, CHILD_STATUS = 5 };
-/// Descriptors that rmalock leaves for other things, where it counts them (window/network.cc).
+/// Descriptors that rmalock leaves for other things, where it counts them (network/network.cc).
 enum { SPARE = 8 };
 
 static int rank, size;

@@ -209,7 +209,7 @@ BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
     ucx_stays_in_its_folder: {"perf/a.c": "#include <ucp/api/ucp.h>\n"},
     mpi_stays_at_the_boundary: {"ompi_osc_rmalock/window/a.cc": '#include "mpi.h"\n'},
-    locks_know_nothing_above_the_fabric: {"ompi_osc_rmalock/locks/a.hh": '#include "window/held.hh"\n'},
+    locks_know_nothing_above_the_fabric: {"ompi_osc_rmalock/locks/a.hh": '#include "window/sync/held.hh"\n'},
     algorithms_only_wait_by_verbs: {"ompi_osc_rmalock/locks/a.hh": "while (fabric_.get(w) != 0)\n"},
     words_are_sequentially_consistent: {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},

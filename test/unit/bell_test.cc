@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "harness/world.hh"
-#include "window/doorbell.hh"
+#include "network/doorbell.hh"
 
 namespace rmalock {
 namespace {
@@ -47,7 +47,7 @@ class Pair : public fabric::Dormitory {
     }
 
     const fabric::Rank self_;
-    const window::Doorbell doorbell_;
+    const network::Doorbell doorbell_;
 };
 
 /// Goes to sleep as soon as it has to wait.

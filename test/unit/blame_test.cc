@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "window/blame.hh"
+#include "window/diag/blame.hh"
 
 namespace rmalock::window {
 namespace {

@@ -1,7 +1,7 @@
 // What is counted, and how it is told.
 #include <gtest/gtest.h>
 
-#include "window/counts.hh"
+#include "window/diag/counts.hh"
 
 namespace rmalock::window {
 namespace {

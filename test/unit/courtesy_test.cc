@@ -1,5 +1,5 @@
 // When a process lets others have a lock of its own node first.
-#include "window/courtesy.hh"
+#include "window/sync/courtesy.hh"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "window/epoch.hh"
+#include "window/sync/epoch.hh"
 
 namespace rmalock::window {
 namespace {

@@ -1,8 +1,8 @@
-#include "window/groups.hh"
+#include "network/groups.hh"
 
 #include <gtest/gtest.h>
 
-namespace rmalock::window {
+namespace rmalock::network {
 namespace {
 
 using All = std::vector<Groups::Group>;
@@ -41,4 +41,4 @@ TEST(Groups, TheLargerOneReplacesThoseWithinIt) {
 }
 
 } // namespace
-} // namespace rmalock::window
+} // namespace rmalock::network

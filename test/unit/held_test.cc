@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "window/held.hh"
+#include "window/sync/held.hh"
 
 namespace rmalock::window {
 namespace {

@@ -1,5 +1,5 @@
 // Copies between a process and memory that it maps.
-#include "window/memory.hh"
+#include "window/create/memory.hh"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "window/reachability.hh"
+#include "network/reachability.hh"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace rmalock::window {
+namespace rmalock::network {
 namespace {
 
 Station at(std::int32_t node, std::uint64_t transports) {
@@ -67,4 +67,4 @@ TEST(TrialPairs, ProcessesOfOneNodeThatDifferBothTry) {
 }
 
 } // namespace
-} // namespace rmalock::window
+} // namespace rmalock::network

@@ -4,22 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "window/waiting_requests.hh"
+#include "network/waiting_requests.hh"
 
 namespace {
 
 using namespace rmalock;
-using window::MessageHeader;
-using window::MessageKind;
-using window::WaitingRequests;
+using network::MessageHeader;
+using network::MessageKind;
+using network::WaitingRequests;
 
 class Waiting : public testing::Test {
   protected:
     static MessageHeader request(std::uint32_t seat, char name, std::uint32_t generation = 1) {
         MessageHeader header{};
         header.kind = MessageKind::accumulate;
-        header.seat = seat;
-        header.generation = generation;
+        header.window.number = seat;
+        header.window.generation = generation;
         header.ticket = static_cast<std::uint64_t>(name);
         return header;
     }
@@ -31,9 +31,9 @@ class Waiting : public testing::Test {
         std::string names;
         still_waiting =
             requests.retry([&](ucx::PeerId, const MessageHeader& header, std::span<std::byte>) {
-                if (header.seat != taken)
+                if (header.window.number != taken)
                     names += static_cast<char>(header.ticket);
-                return header.seat != taken;
+                return header.window.number != taken;
             });
         return names;
     }

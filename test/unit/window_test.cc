@@ -24,9 +24,9 @@
 
 #include "fabric/waiter.hh"
 #include "rmalock_api.h"
-#include "window/messages.hh"
-#include "window/network.hh"
-#include "window/regions.hh"
+#include "network/messages.hh"
+#include "network/network.hh"
+#include "window/data/regions.hh"
 
 namespace {
 
@@ -687,7 +687,7 @@ TEST(Nodes, AccumulatesOfAllNodesAddUp) {
 /// Verbs of the calling process since the last call.
 ucx::Counters verbs() {
     static ucx::Counters before;
-    const ucx::Counters now = window::Network::get()->worker().counters();
+    const ucx::Counters now = network::Network::get()->worker().counters();
     const ucx::Counters taken{now.fetches - before.fetches,  now.reads - before.reads,
                               now.posts - before.posts,      now.puts - before.puts,
                               now.gets - before.gets,        now.flushes - before.flushes,
@@ -827,7 +827,7 @@ struct BareWord {
 
 /// Collective, after a window has introduced the processes to each other.
 void share(Member& member, BareWord& bare) {
-    ucx::Worker& worker = window::Network::get()->worker();
+    ucx::Worker& worker = network::Network::get()->worker();
     struct {
         ucx::PeerId id;
         ucx::RemoteAddress address;
@@ -836,7 +836,7 @@ void share(Member& member, BareWord& bare) {
     } mine{}, all[2];
     bare.registration = ucx::Registration(worker, &bare.word, sizeof bare.word);
     const ucx::Bytes key = bare.registration.key();
-    mine.id = window::Network::get()->self();
+    mine.id = network::Network::get()->self();
     mine.address = reinterpret_cast<ucx::RemoteAddress>(&bare.word);
     mine.bytes = key.size();
     std::memcpy(mine.key, key.data(), key.size());
@@ -870,7 +870,7 @@ bool lock_beside_an_atomic(Member& member) {
     share(member, bare);
     bool good = true;
     if (member.rank == 1) {
-        ucx::Worker& worker = window::Network::get()->worker();
+        ucx::Worker& worker = network::Network::get()->worker();
         const fabric::Waiter waiter;
         // The shortest of each: whatever else the machine does only adds.
         double atomic = 1e9, lock = 1e9;
@@ -939,7 +939,7 @@ TEST(Nodes, RegionsAreFoundFromOtherNodes) {
 
 /// A region whose key finds no room is refused, and nothing that others read is left half written.
 bool refuse_long_keys(Member&) {
-    ucx::Worker& worker = window::Network::get()->worker();
+    ucx::Worker& worker = network::Network::get()->worker();
     alignas(64) std::byte shown[256]{};
     auto& published = *new (shown) window::PublishedRegions{};
     std::uint64_t memory[2] = {};
@@ -1021,22 +1021,21 @@ TEST(Nodes, ThreadsUseAWindowWhileOneAsksWhatIsAttached) {
 
 /// What an accumulate of one number of 8 bytes is as a message, to the first window of a process.
 struct Forged {
-    window::MessageHeader header{.kind = window::MessageKind::accumulate,
+    network::MessageHeader header{.kind = network::MessageKind::accumulate,
                                  .op = RMALOCK_OP_SUM,
                                  .element_kind = RMALOCK_KIND_UNSIGNED,
                                  .has_operand = 1,
                                  .element_size = 8,
-                                 .seat = 0,
-                                 .generation = 1,
+                                 .window = {.number = 0, .generation = 1},
                                  .runs = 1,
                                  .ticket = 0};
     struct {
-        window::MessageRun run{0, 1};
+        network::MessageRun run{0, 1};
         std::uint64_t operand = 1;
     } data;
 
     void send_to(ucx::PeerId to) {
-        ucx::Worker& worker = window::Network::get()->worker();
+        ucx::Worker& worker = network::Network::get()->worker();
         worker.send(*worker.find(to), std::as_bytes(std::span(&header, 1)),
                     std::as_bytes(std::span(&data, 1)));
     }
@@ -1045,7 +1044,7 @@ struct Forged {
 /// The name of a rank's process in the network.
 ucx::PeerId peer_of(Member& member, int rank) {
     std::array<ucx::PeerId, 8> all;
-    const ucx::PeerId mine = window::Network::get()->self();
+    const ucx::PeerId mine = network::Network::get()->self();
     allgather(&member, &mine, all.data(), sizeof mine);
     return all[static_cast<std::size_t>(rank)];
 }
@@ -1085,9 +1084,9 @@ bool send_to_freed_window(Member& member) {
         _exit(1);
     }
     Forged message;
-    message.header.generation = 2;
+    message.header.window.generation = 2;
     message.send_to(one);
-    message.header.generation = 1;
+    message.header.window.generation = 1;
     message.data.operand = 100;
     message.send_to(one);
     _exit(serve_until([&] { return member.team->reported != 0; }) ? 0 : 1);
@@ -1141,20 +1140,25 @@ TEST(Nodes, ADebugParameterChecksMessages) {
     expect_end(
         "accumulate (sum of unsigned) of elements of 8 bytes, the first at displacement 0 in "
         "window 7 of generation 1, ticket 0. Wrong: there is no such window",
-        [](Forged& m) { m.header.seat = 7; });
+        [](Forged& m) { m.header.window.number = 7; });
     expect_end("in window 0 of generation 3, ticket 0. Wrong: there is no such window",
-               [](Forged& m) { m.header.generation = 3; });
+               [](Forged& m) { m.header.window.generation = 3; });
     expect_end("Wrong: 8 bytes at displacement 60 are outside the memory of window 'test', rank 1",
                [](Forged& m) { m.data.run.offset = 60; });
     expect_end("outside the memory", [](Forged& m) { m.data.run.offset = -std::uint64_t{8}; });
     expect_end("accumulate (29 of unsigned)", [](Forged& m) { m.header.op = 29; });
+    expect_end("Wrong: the operation is not defined for the type, in window 'test', rank 1",
+               [](Forged& m) {
+                   m.header.element_kind = RMALOCK_KIND_REAL;
+                   m.header.op = RMALOCK_OP_BAND;
+               });
     expect_end("compare_swap of elements of 8 bytes, the first at displacement 0 in window 0 of "
                "generation 1, ticket 0. Wrong: the ticket for the answer is missing",
-               [](Forged& m) { m.header.kind = window::MessageKind::compare_swap; });
+               [](Forged& m) { m.header.kind = network::MessageKind::compare_swap; });
     expect_end("result in window 0 of generation 1, ticket 0x1234. Wrong: no request of this "
                "process waits with the ticket",
                [](Forged& m) {
-                   m.header.kind = window::MessageKind::result;
+                   m.header.kind = network::MessageKind::result;
                    m.header.ticket = 0x1234;
                });
 }

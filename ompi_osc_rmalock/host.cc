@@ -1,0 +1,43 @@
+#include "host.hh"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace rmalock {
+namespace {
+
+rmalock_host_t the_host{};
+
+void say(int level, const char* format, va_list arguments) {
+    char text[2048];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    if (the_host.report != nullptr)
+        the_host.report(level, text);
+}
+
+} // namespace
+
+const rmalock_host_t& host() {
+    return the_host;
+}
+void set_host(const rmalock_host_t& host) {
+    the_host = host;
+}
+
+void report(int level, const char* format, ...) {
+    if (level > the_host.verbosity)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    say(level, format, arguments);
+    va_end(arguments);
+}
+
+void tell(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(1, format, arguments);
+    va_end(arguments);
+}
+
+} // namespace rmalock

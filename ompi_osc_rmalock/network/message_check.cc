@@ -1,0 +1,136 @@
+#include "network/message_check.hh"
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace rmalock::network {
+namespace {
+
+/// The name of `number`, or the number.
+template <std::size_t kNames>
+std::string name_of(const char* const (&names)[kNames], unsigned number) {
+    return number < kNames ? names[number] : std::to_string(number);
+}
+
+std::string name_of_kind(MessageKind kind) {
+    static constexpr const char* kNames[] = {"accumulate", "compare_swap", "flush", "result",
+                                             "flushed"};
+    return name_of(kNames, static_cast<unsigned>(kind));
+}
+
+/// Of an accumulate, such as "sum of real".
+std::string name_of_operation(const MessageHeader& header) {
+    static constexpr const char* kOperations[] = {"sum",  "prod", "max",     "min",
+                                                  "land", "lor",  "lxor",    "band",
+                                                  "bor",  "bxor", "replace", "no_op"};
+    static constexpr const char* kTypes[] = {"signed", "unsigned", "real", "complex", "bool"};
+    return name_of(kOperations, header.op) + " of " + name_of(kTypes, header.element_kind);
+}
+
+bool is_accumulate(const MessageHeader& header) {
+    return header.kind == MessageKind::accumulate;
+}
+
+std::string flaw_of_operation(const MessageHeader& header) {
+    if (!is_accumulate(header))
+        return std::has_single_bit(header.element_size) && header.element_size <= 8
+                   ? ""
+                   : "no element of this size can be swapped";
+    // What is no value of an enumeration must not become one.
+    if (header.element_kind >= RMALOCK_KIND_OTHER || header.op >= RMALOCK_OP_OTHER)
+        return "the operation is not defined for the type";
+    const bool has_operand = header.has_operand != 0;
+    if (has_operand != (header.op != RMALOCK_OP_NO_OP))
+        return has_operand ? "an operand where none is used" : "the operand is missing";
+    return "";
+}
+
+std::string flaw_of_ticket(const MessageHeader& header) {
+    const bool changes = is_accumulate(header) && header.op != RMALOCK_OP_NO_OP;
+    return header.ticket == 0 && !changes ? "the ticket for the answer is missing" : "";
+}
+
+/// Whether header, runs and operands tell of the same number of elements.
+std::string flaw_of_length(const MessageHeader& header, std::span<const std::byte> data) {
+    const std::vector<MessageRun> runs = runs_of(header, data);
+    const std::size_t rest = data.size() - runs.size() * sizeof(MessageRun);
+    if (header.runs == 0 || runs.size() != header.runs)
+        return "not as many runs as the header says";
+    const std::uint64_t most = UINT64_MAX / 2 / header.element_size / runs.size();
+    std::uint64_t elements = 0;
+    for (const MessageRun& run : runs) {
+        if (run.count == 0 || run.count > most)
+            return "a run of " + std::to_string(run.count) + " elements";
+        elements += run.count;
+    }
+    if (!is_accumulate(header) && elements != 1)
+        return "more than one element to be swapped";
+    const std::uint64_t operands = is_accumulate(header) ? header.has_operand : 2;
+    const std::uint64_t expected = operands * elements * header.element_size;
+    return rest == expected ? ""
+                            : std::to_string(rest) + " bytes of operands where " +
+                                  std::to_string(expected) + " belong to the runs";
+}
+
+} // namespace
+
+std::vector<MessageRun> runs_of(const MessageHeader& header, std::span<const std::byte> data) {
+    const std::uint64_t there = data.size() / sizeof(MessageRun);
+    std::vector<MessageRun> runs(std::min(header.runs, there));
+    if (!runs.empty())
+        std::memcpy(runs.data(), data.data(), runs.size() * sizeof(MessageRun));
+    return runs;
+}
+
+std::string describe(const MessageHeader& header, std::span<const std::byte> data) {
+    const std::vector<MessageRun> runs = runs_of(header, data);
+    std::string what = name_of_kind(header.kind);
+    if (is_accumulate(header))
+        what += " (" + name_of_operation(header) + ")";
+    if (!runs.empty() && header.kind < MessageKind::flush)
+        what += " of elements of " + std::to_string(header.element_size) +
+                " bytes, the first at displacement " + std::to_string(runs[0].offset);
+    char rest[96];
+    std::snprintf(rest, sizeof rest,
+                  " in window %" PRIu32 " of generation %" PRIu32 ", ticket %#" PRIx64,
+                  header.window.number, header.window.generation, header.ticket);
+    return what + rest;
+}
+
+std::string flaw_of(const MessageHeader& header, std::span<const std::byte> data) {
+    if (header.kind > MessageKind::flushed)
+        return "no kind of message";
+    std::string flaw = flaw_of_ticket(header);
+    if (header.kind == MessageKind::flush)
+        return flaw.empty() && !data.empty() ? "data where none are used" : flaw;
+    if (flaw.empty())
+        flaw = flaw_of_operation(header);
+    return flaw.empty() ? flaw_of_length(header, data) : flaw;
+}
+
+void Tickets::give(std::uint64_t ticket, ucx::PeerId to, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    given_[ticket] = {to, bytes};
+}
+
+std::string Tickets::take_back(const MessageHeader& answer, ucx::PeerId from, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = given_.find(answer.ticket);
+    if (found == given_.end())
+        return "no request of this process waits with the ticket";
+    if (found->second.to != from)
+        return "the request with the ticket went to another process";
+    const bool expects_result = found->second.bytes != 0;
+    if (expects_result != (answer.kind == MessageKind::result))
+        return "the request with the ticket wants another kind of answer";
+    if (found->second.bytes != bytes)
+        return std::to_string(bytes) + " bytes where the request wants " +
+               std::to_string(found->second.bytes);
+    given_.erase(found);
+    return "";
+}
+
+} // namespace rmalock::network

@@ -1,0 +1,157 @@
+// What the process has of the network, for all its windows: the worker, the thread that serves
+// others while this process computes, and the windows that messages are for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "rmalock_api.h"
+#include "ucx_glue/progress_thread.hh"
+#include "ucx_glue/worker.hh"
+#include "network/doorbell.hh"
+#include "network/groups.hh"
+#include "network/message_sink.hh"
+#include "network/reach.hh"
+#include "network/window_id.hh"
+
+namespace rmalock::network {
+
+/// Opened by the first window that needs it, closed at the end.
+class Network {
+  public:
+    /// The process's; null until it is open.
+    static Network* get() { return the_one.load(std::memory_order_acquire); }
+    /// Opens it, unless it is open; any thread may call. False: `why` says what UCX refused.
+    /// `opened`: it was this call that opened it.
+    static bool open(const rmalock_params_t& params, bool& opened, char* why, std::size_t why_size);
+    /// No process may still send to this one.
+    static void close();
+
+    ucx::Worker& worker() { return worker_; }
+    ucx::PeerId self() const { return self_; }
+    /// What does atomics on words of other nodes, as far as this process knows.
+    AtomicsBy atomics() const { return atomics_; }
+    /// What a trial has found, of several threads' maybe; the progress thread starts if it is
+    /// needed and wanted. If the system refuses it, the process does without, says so, and tells
+    /// others that it has none.
+    void settle(AtomicsBy by);
+    /// Debug parameter check_messages.
+    bool checks_messages() const { return checks_messages_; }
+    bool has_thread() const { return has_thread_; }
+    /// A number for the transports that this process may take.
+    std::uint64_t transports() const { return transports_; }
+
+    /// These processes, this one among them, were found to reach each other: all of them remember,
+    /// and a window of some of them tries nothing.
+    void has_reached(Groups::Group processes);
+    /// This process has not reached that one, and does not try again.
+    void has_missed(std::uint64_t process, std::string why);
+    /// What is known of these. `why`: of the first one that was missed.
+    rmalock_reach_t reach(const Groups::Group& processes, char* why, std::size_t why_size) const;
+
+    /// How many connections the limit of file descriptors allows: none to some, one to each
+    /// process, or two for moments and for words (ucx::WordsWay).
+    enum class Room { none, one, two };
+    /// The room for connections to these processes, and those of the windows so far.
+    Room room(std::span<const std::uint64_t> processes, ucx::Descriptors::Count& now) const;
+    /// A window has reached these, which are on other nodes.
+    void reaches(std::span<const std::uint64_t> processes);
+    /// Tells once that the limit is near; any thread may come here, which a later progress() tells
+    /// for: Open MPI's output is for its own.
+    static void descriptors_near(const ucx::Descriptors::Count& now);
+
+    /// A window has linked these processes of the job, this one among them.
+    void link(Groups::Group processes);
+    /// Those that have to meet before one of them closes the network.
+    const Groups& linked() const { return linked_; }
+
+    /// Closes the connections. A failure ends the job before, and nothing afterwards.
+    void disconnect();
+    /// What Open MPI's progress calls.
+    bool progress();
+    /// Sleeps until something arrives or a process of the node rings, for a bounded time: Open
+    /// MPI's progress has to be run as well.
+    static void park();
+    const Doorbell& doorbell() const { return doorbell_; }
+    using Clock = std::chrono::steady_clock;
+    /// For how long a process watches a window that it was asked to watch: it wakes sleepers there
+    /// after what it did for other nodes. Not in all windows, whose bells it would have to look at
+    /// each time. A sleeper that is missed has slept its half millisecond.
+    static constexpr std::chrono::milliseconds kWatch{200};
+
+    /// The name of a window that messages are for. Taken before the window exists, since it takes
+    /// part in the exchange that creates it.
+    class ClaimedId {
+      public:
+        explicit ClaimedId(Network& network);
+        ClaimedId(ClaimedId&& other) noexcept;
+        ClaimedId& operator=(ClaimedId&&) = delete;
+        ~ClaimedId();
+        WindowId value() const { return id_; }
+        /// From here on messages go there.
+        void give_to(MessageSink& window);
+
+      private:
+        Network* network_;
+        WindowId id_;
+    };
+    /// With the worker locked, from a handler. Null: no such window; one that had the number may
+    /// have been freed.
+    MessageSink* window(WindowId id) const;
+
+  private:
+    Network(const rmalock_params_t& params, ucx::PeerId self);
+    /// `any`: something arrived, and may have changed a word that a process of this node waits for.
+    static bool after_progress(bool any);
+    void start_thread(std::chrono::seconds peer_timeout);
+    void wake_neighbours();
+    void hear_neighbours();
+    void tell_of_descriptors();
+    /// What exit() runs.
+    static void stop_thread();
+
+    /// Owned, but not by a static object, whose destructor exit() would run. Without MPI_Finalize
+    /// UCX aborts there, since windows are still registered. In a forked process it would end what
+    /// the two share: sockets, event descriptors.
+    static std::atomic<Network*> the_one;
+    static std::mutex opening; ///< where it is opened
+
+    const pid_t process_; ///< the one that has opened it
+    const ucx::PeerId self_;
+    std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
+    const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
+    const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
+    const bool checks_messages_;
+    mutable std::mutex windows_mutex_; ///< of the windows and groups
+    std::vector<MessageSink*>
+        windows_;             ///< by number; null: given back, or the window is not there yet
+    std::vector<bool> taken_; ///< by number
+    std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
+    Groups linked_, reached_;
+    std::unordered_map<std::uint64_t, std::string> missed_; ///< by process: why
+    std::unordered_set<std::uint64_t> far_;       ///< processes on other nodes that windows reach
+    std::atomic<std::size_t> used_{0}, limit_{0}; ///< of descriptors; 0: there is nothing to tell
+    /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
+    std::unordered_map<std::uint32_t, Clock::time_point> watched_;
+    Doorbell doorbell_;
+    ucx::Worker worker_;
+    const int event_;
+    const std::uint64_t transports_;
+    bool thread_refused_ = false; ///< under settling_
+    std::atomic<bool> has_thread_{false};
+    std::atomic<bool> ending_{false};             ///< disconnected
+    std::mutex settling_;                         ///< of thread_
+    std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
+};
+
+} // namespace rmalock::network

@@ -1,0 +1,315 @@
+// The trial, by all processes of a communicator: whether they reach each other, and what does
+// atomics on words of other nodes: a network adapter, if an atomic completes while its target does
+// nothing; else the target's CPU.
+//
+// A process that gave up in the middle would keep the others waiting. So each takes part in every
+// collective operation, whatever UCX has refused to it, and waits for others for a bounded time.
+// What one has failed in all learn, and another component serves the window.
+//
+// Each pair (trial_pairs) connects two workers that nothing else uses. One of the two posts an
+// atomic. When all pairs have done that, some post another one, whose target waits in an operation
+// of MPI and does not serve its worker. All other communication goes on, so that threads may find
+// out side by side, for several windows. An adapter answers in microseconds. One that did not
+// answer in time would be taken for CPUs, and its atomics and theirs would not exclude each other:
+// hence the generous time, which counts only while the process really polls. The parameter `domain`
+// can say what holds, and that is not tried then.
+#include "network/reachability.hh"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "host.hh"
+#include "network/network.hh"
+#include "network/trial.hh"
+
+namespace rmalock::network {
+
+// ---- which pairs try ----------------------------------------------------------------------------
+
+namespace {
+
+/// The ranks that stand for others, by kind; each kind in the order of ranks.
+std::vector<std::vector<Rank>> kinds_of(std::span<const Station> stations) {
+    std::vector<std::uint64_t> numbers;
+    std::vector<std::vector<Rank>> kinds;
+    std::set<std::pair<std::uint64_t, std::int32_t>> seen;
+    for (std::size_t r = 0; r < stations.size(); ++r) {
+        const Station& station = stations[r];
+        if (!seen.emplace(station.transports, station.node).second)
+            continue;
+        const auto found = std::find(numbers.begin(), numbers.end(), station.transports);
+        const auto kind = static_cast<std::size_t>(found - numbers.begin());
+        if (found == numbers.end()) {
+            numbers.push_back(station.transports);
+            kinds.emplace_back();
+        }
+        kinds[kind].push_back(static_cast<Rank>(r));
+    }
+    return kinds;
+}
+
+} // namespace
+
+std::vector<TrialPair> trial_pairs(std::span<const Station> stations) {
+    std::vector<TrialPair> pairs;
+    std::vector<std::size_t> places(stations.size());
+    std::vector<bool> tries(stations.size()); // atomics: one pair each, so that one can be idle
+    const auto add = [&](Rank asks, Rank answers) {
+        const auto one = static_cast<std::size_t>(asks), other = static_cast<std::size_t>(answers);
+        const bool both_free = !tries[one] && !tries[other];
+        if (both_free)
+            tries[one] = tries[other] = true;
+        pairs.push_back({asks, answers, both_free, places[one]++, places[other]++});
+    };
+    const auto on_one_node = [&](Rank one, Rank other) {
+        return stations[static_cast<std::size_t>(one)].node ==
+               stations[static_cast<std::size_t>(other)].node;
+    };
+    const std::vector<std::vector<Rank>> kinds = kinds_of(stations);
+    for (const std::vector<Rank>& kind : kinds)
+        for (std::size_t i = 1; i < kind.size(); ++i)
+            add(kind[i - 1], kind[i]);
+    const auto add_one_of = [&](const std::vector<Rank>& kind, const std::vector<Rank>& other) {
+        for (const Rank one : kind)
+            for (const Rank another : other)
+                if (!on_one_node(one, another))
+                    return add(one, another);
+    };
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+        for (std::size_t other = kind + 1; other < kinds.size(); ++other)
+            add_one_of(kinds[kind], kinds[other]);
+    return pairs;
+}
+
+// ---- the trial ---------------------------------------------------------------------------------
+
+namespace {
+
+/// All ranks' values, by rank; empty: the communicator failed.
+template <class Value>
+std::vector<Value> gather(const rmalock_comm_t& comm, const Value& mine) {
+    std::vector<Value> all(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, all.data(), sizeof mine) != 0)
+        all.clear();
+    return all;
+}
+
+std::vector<ucx::Bytes> gather_bytes(const rmalock_comm_t& comm, const ucx::Bytes& mine) {
+    const std::vector<std::size_t> bytes = gather(comm, mine.size());
+    if (bytes.empty())
+        return {};
+    const std::size_t room =
+        std::max<std::size_t>(1, *std::max_element(bytes.begin(), bytes.end()));
+    ucx::Bytes padded = mine, all(room * bytes.size());
+    padded.resize(room);
+    if (comm.allgather(comm.handle, padded.data(), all.data(), room) != 0)
+        return {};
+    std::vector<ucx::Bytes> each;
+    for (std::size_t r = 0; r < bytes.size(); ++r)
+        each.emplace_back(all.data() + r * room, all.data() + r * room + bytes[r]);
+    return each;
+}
+
+} // namespace
+
+/// One process's way through the trial. Each function that returns whether all can go on is
+/// collective, and throws CommFailed if the communicator does.
+class Survey {
+  public:
+    struct CommFailed {};
+
+    Survey(const rmalock_comm_t& comm, const Station& mine)
+        : comm_(comm), stations_(or_fail(gather(comm, mine))), pairs_(trial_pairs(stations_)) {}
+
+    bool are_all_open() const {
+        return std::all_of(stations_.begin(), stations_.end(),
+                           [](const Station& station) { return station.peer != 0; });
+    }
+
+    /// What those say that know what does atomics. A process that was told, or found, that CPUs do
+    /// keeps all to that: see Plan::settle_domain.
+    AtomicsBy known_atomics() const {
+        const auto say = [this](AtomicsBy by) {
+            return std::count_if(stations_.begin(), stations_.end(),
+                                 [by](const Station& station) { return station.atomics == by; });
+        };
+        if (say(AtomicsBy::cpu) != 0)
+            return AtomicsBy::cpu;
+        return say(AtomicsBy::nic) == comm_.size ? AtomicsBy::nic : AtomicsBy::unknown;
+    }
+
+    bool has_nothing_to_try() const { return pairs_.empty(); }
+
+    bool connect() {
+        open();
+        const std::vector<ucx::Bytes> offers =
+            or_fail(gather_bytes(comm_, trial_ ? trial_->offer() : ucx::Bytes()));
+        if (trial_)
+            trial_->connect(stations_, offers);
+        return agree(!trial_ || trial_->result() != Trial::Result::refused);
+    }
+
+    bool meet() {
+        if (trial_)
+            trial_->meet();
+        return agree(!trial_ || trial_->result() == Trial::Result::reached);
+    }
+
+    /// Between meet(), whose last collective operation all have left only when all were through
+    /// with their workers, and the next one, those that do not ask are idle.
+    AtomicsBy try_atomics() {
+        std::uint8_t by_cpu = 0;
+        try {
+            by_cpu = trial_ && !trial_->is_answered_in_time() ? 1 : 0;
+        } catch (const ucx::Error&) { // lost meanwhile, as it may be at any time later
+            by_cpu = 1;
+        }
+        const auto all = or_fail(gather(comm_, by_cpu));
+        try {
+            if (trial_)
+                trial_->part();
+        } catch (const ucx::Error&) { // what was to be found out is known
+        }
+        if (comm_.barrier(comm_.handle) != 0) // no worker goes while its partner waits
+            throw CommFailed();
+        const bool nic = std::all_of(all.begin(), all.end(), [](int slow) { return slow == 0; });
+        return nic ? AtomicsBy::nic : AtomicsBy::cpu;
+    }
+
+    /// What this process has to say about the failure, if it has.
+    const std::string& why() const { return why_; }
+    /// Of those that say something only one needs to.
+    bool speaks_for_all() const { return speaker_ == comm_.rank; }
+    /// The process that was not reached.
+    std::optional<std::uint64_t> missed() const {
+        return trial_ && !why_.empty() ? std::optional(station(trial_->partner()).process)
+                                       : std::nullopt;
+    }
+
+  private:
+    template <class All>
+    static All or_fail(All all) {
+        if (all.empty())
+            throw CommFailed();
+        return all;
+    }
+
+    const Station& station(Rank r) const { return stations_[static_cast<std::size_t>(r)]; }
+
+    void open() {
+        const auto is_mine = [this](const TrialPair& pair) {
+            return pair.asks == comm_.rank || pair.answers == comm_.rank;
+        };
+        if (std::none_of(pairs_.begin(), pairs_.end(), is_mine))
+            return;
+        try {
+            trial_ = std::make_unique<Trial>(station(comm_.rank).peer, comm_.rank, pairs_);
+        } catch (const ucx::Error& error) {
+            why_ = error.what();
+        }
+    }
+
+    /// Whether this process and all others are content. Else the lowest rank to which UCX has
+    /// refused something speaks, before those that have only waited in vain.
+    bool agree(bool content) {
+        if (!content && why_.empty())
+            why_ = describe();
+        const bool refused = !trial_ || trial_->result() == Trial::Result::refused;
+        const std::uint8_t mine = why_.empty() ? 0 : refused ? 2 : 1;
+        const auto all = or_fail(gather(comm_, mine));
+        const auto worst = std::max_element(all.begin(), all.end());
+        speaker_ = static_cast<Rank>(worst - all.begin());
+        return *worst == 0;
+    }
+
+    std::string describe() const {
+        const auto rank = static_cast<std::uint32_t>(station(trial_->partner()).process);
+        return "no connection (" + (trial_->why().empty() ? "no answer" : trial_->why()) +
+               ") between here (" + Trial::place() + ") and rank " + std::to_string(rank) +
+               " of MPI_COMM_WORLD (" + trial_->place_of_partner() + ")";
+    }
+
+    const rmalock_comm_t& comm_;
+    const std::vector<Station> stations_;
+    const std::vector<TrialPair> pairs_;
+    std::unique_ptr<Trial> trial_; ///< null: this process is in no pair, or UCX has refused it
+    std::string why_;              ///< empty: nothing has failed here
+    Rank speaker_ = 0;
+};
+
+namespace {
+
+Station station_of(const rmalock_comm_t& comm, std::uint64_t process) {
+    Station mine{};
+    mine.process = process;
+    mine.node = comm.node;
+    if (Network* const network = Network::get(); network != nullptr) {
+        mine.peer = network->self();
+        mine.transports = network->transports();
+        mine.atomics = network->atomics();
+    }
+    return mine;
+}
+
+/// Whether all is well. Then it is known what does atomics between nodes.
+bool carry_out(Survey& survey) {
+    if (!survey.are_all_open())
+        return false;
+    if (survey.has_nothing_to_try())
+        return true;
+    if (!survey.connect() || !survey.meet())
+        return false;
+    AtomicsBy by = survey.known_atomics();
+    if (by == AtomicsBy::unknown) {
+        by = survey.try_atomics();
+        report(2, "probe: atomics on words of other nodes are done by %s",
+               by == AtomicsBy::nic ? "network adapters" : "CPUs");
+    }
+    Network::get()->settle(by);
+    return true;
+}
+
+} // namespace
+
+rmalock_status_t try_to_reach(const rmalock_comm_t& comm, std::span<const std::uint64_t> processes,
+                              bool& reached, std::string& why) {
+    try {
+        Survey survey(comm, station_of(comm, processes[static_cast<std::size_t>(comm.rank)]));
+        reached = carry_out(survey);
+        if (reached)
+            Network::get()->has_reached({processes.begin(), processes.end()});
+        else if (const auto missed = survey.missed(); missed)
+            Network::get()->has_missed(*missed, survey.why());
+        if (survey.speaks_for_all())
+            why = survey.why();
+    } catch (const Survey::CommFailed&) {
+        return RMALOCK_ERR_COMM;
+    }
+    return RMALOCK_OK;
+}
+
+} // namespace rmalock::network
+
+extern "C" rmalock_reach_t rmalock_network_reach(const uint64_t* processes, size_t count, char* why,
+                                                 size_t why_size) {
+    const rmalock::network::Network* const network = rmalock::network::Network::get();
+    return network == nullptr ? RMALOCK_REACH_UNTRIED
+                              : network->reach({processes, processes + count}, why, why_size);
+}
+
+extern "C" rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm,
+                                                const uint64_t* processes, bool* reached, char* why,
+                                                size_t why_size) {
+    std::string said;
+    *reached = false;
+    const rmalock_status_t status = rmalock::network::try_to_reach(
+        *comm, {processes, static_cast<std::size_t>(comm->size)}, *reached, said);
+    if (!said.empty())
+        std::snprintf(why, why_size, "%s", said.c_str());
+    return status;
+}

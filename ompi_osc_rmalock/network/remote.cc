@@ -1,0 +1,334 @@
+#include "network/remote.hh"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "network/or_end_the_job.hh"
+
+namespace rmalock::network {
+
+using fabric::Value;
+using fabric::Word;
+
+Remote::Remote(Network& network) : network_(network), id_(network), threads_(host().threads) {}
+
+int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
+                   std::size_t memory_bytes) {
+    state_base_ = state;
+    memory_base_ = memory;
+    try {
+        state_ = ucx::Registration(worker(), state, state_bytes);
+        memory_ = ucx::Registration(worker(), memory, memory_bytes);
+    } catch (const ucx::Error& error) {
+        report(0, "%s", error.what());
+        return EIO;
+    }
+    return 0;
+}
+
+Exposed Remote::exposed() const {
+    return {.state = reinterpret_cast<ucx::RemoteAddress>(state_base_),
+            .memory = reinterpret_cast<ucx::RemoteAddress>(memory_base_),
+            .state_key = state_.key(),
+            .memory_key = memory_.key()};
+}
+
+void Remote::open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter) {
+    reaches_ = reaches;
+    waiter_ = waiter;
+    // Here answers of the network are waited for, never words of the node.
+    waiter_.park = Network::park;
+    const auto job = [](const Endpoint& rank) { return rank.process >> 32; };
+    Groups::Group own_job;
+    for (const Endpoint& rank : ranks.all) {
+        if (job(rank) != job(ranks.mine()))
+            strangers_.push_back(worker().find(rank.peer));
+        else
+            own_job.push_back(rank.process);
+    }
+    network_.link(std::move(own_job));
+    one_job_ = strangers_.empty(); // on every rank alike
+    worker().hold(strangers_);
+}
+
+bool Remote::part_from_strangers() {
+    worker().release(std::exchange(strangers_, {}));
+    return !one_job_;
+}
+
+void Remote::set_domain(fabric::Domain domain) {
+    by_cpu_ = domain == fabric::Domain::cpu;
+    network_.settle(by_cpu_ ? AtomicsBy::cpu : AtomicsBy::nic);
+}
+
+bool Remote::reaches(ucx::PeerId process, Rank ranks) const {
+    Rank r = 0;
+    while (r < ranks && reaches_[r].peer != process)
+        ++r;
+    return r < ranks;
+}
+
+Remote::Reachable& Remote::reachable(Rank target) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (threads_)
+        lock.lock();
+    Reachable& found = reached_[target];
+    if (found.peer != nullptr)
+        return found;
+    const Reach& reach = reaches_[target];
+    ucx::Peer* const peer = worker().find(reach.peer);
+    const std::span keys(reinterpret_cast<const std::byte*>(&reach + 1),
+                         static_cast<std::size_t>(reach.state_key) + reach.memory_key);
+    found.state_address = reach.state;
+    found.memory_address = reach.memory;
+    found.state = ucx::RemoteKey(worker(), *peer, keys.first(reach.state_key));
+    if (reach.memory_key != 0)
+        found.memory = ucx::RemoteKey(worker(), *peer, keys.subspan(reach.state_key));
+    found.outbox.address(reach.window);
+    found.peer = peer;
+    return found;
+}
+
+// ---- words
+// ----------------------------------------------------------------------------------------------
+
+std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
+                            std::uint64_t desired) {
+    count_verb();
+    count_round_trip();
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().fetch(waiter_, *target.peer, what, address(target, word.slot), target.state,
+                              operand, desired);
+    });
+}
+
+Value Remote::get(Word word) {
+    count_verb();
+    count_round_trip();
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().read_word(waiter_, *target.peer, address(target, word.slot), target.state);
+    });
+}
+Value Remote::fetch_add(Word word, Value operand) {
+    return fetch(word, ucx::Fetch::add, operand);
+}
+Value Remote::swap(Word word, Value desired) {
+    return fetch(word, ucx::Fetch::swap, desired);
+}
+Value Remote::compare_swap(Word word, Value expected, Value desired) {
+    return fetch(word, ucx::Fetch::compare_swap, expected, desired);
+}
+
+void Remote::put(Word word, Value value) {
+    count_verb();
+    or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        if (by_cpu_)
+            worker().tell(*target.peer, ucx::Tell::store, address(target, word.slot), value);
+        else
+            worker().post_store(*target.peer, address(target, word.slot), target.state, value);
+    });
+}
+void Remote::add(Word word, Value operand) {
+    count_verb();
+    or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        if (by_cpu_)
+            worker().tell(*target.peer, ucx::Tell::add, address(target, word.slot), operand);
+        else
+            worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
+    });
+}
+
+Value Remote::fetch_add_after_data(Word word, Value operand) {
+    if (!orders_behind_data(word.rank)) {
+        deliver(word.rank);
+        return fetch_add(word, operand);
+    }
+    count_verb();
+    count_round_trip();
+    return or_end_the_job([&] {
+        Reachable& target = reachable(word.rank);
+        return worker().fetch_add_after_puts(waiter_, *target.peer, address(target, word.slot),
+                                             target.state, operand);
+    });
+}
+void Remote::deliver(Rank rank) {
+    or_end_the_job([&] { complete(rank); });
+}
+
+/// What lies between the words comes along.
+void Remote::scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot stride) {
+    std::vector<std::vector<Value>> all(scans.size());
+    or_end_the_job([&] {
+        ucx::Completion completion;
+        for (std::size_t i = 0; i < scans.size(); ++i) {
+            count_verb();
+            all[i].resize((scans[i].out.size() - 1) * stride + 1);
+            Reachable& target = reachable(scans[i].rank);
+            worker().get(*target.peer, all[i].data(), all[i].size() * sizeof(Value),
+                         address(target, first), target.state, &completion);
+        }
+        wait_for(completion);
+    });
+    for (std::size_t i = 0; i < scans.size(); ++i)
+        for (std::size_t word = 0; word < scans[i].out.size(); ++word)
+            scans[i].out[word] = all[i][word * stride];
+}
+
+void Remote::flush(Rank rank) {
+    or_end_the_job([&] { count_round_trip(worker().flush(waiter_, peer(rank))); });
+}
+void Remote::flush_all() {
+    or_end_the_job([&] { count_round_trip(worker().flush_words(waiter_)); });
+}
+
+// ---- data
+// -----------------------------------------------------------------------------------------------
+
+void Remote::move(Direction direction, Rank target, void* origin, std::size_t bytes,
+                  std::uint64_t offset, ucx::Completion* completion) {
+    Reachable& there = reachable(target);
+    const ucx::RemoteAddress address = there.memory_address + offset;
+    if (direction == Direction::put)
+        worker().put(*there.peer, origin, bytes, address, there.memory, completion);
+    else
+        worker().get(*there.peer, origin, bytes, address, there.memory, completion);
+}
+
+void Remote::flush_local(Rank target) {
+    Reachable& there = reachable(target);
+    worker().flush_local(waiter_, *there.peer);
+    worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
+}
+
+std::vector<Remote::Reachable*> Remote::recipients() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Reachable*> all;
+    for (auto& [rank, there] : reached_)
+        if (there.outbox.used())
+            all.push_back(&there);
+    return all;
+}
+
+void Remote::flush_local_all() {
+    worker().flush_local_all(waiter_);
+    for (Reachable* there : recipients())
+        worker().wait_for(waiter_, [&] { return there->outbox.results_done(); });
+}
+
+void Remote::complete(Rank target) {
+    Reachable& there = reachable(target);
+    const bool asked = there.outbox.ask(worker(), *there.peer);
+    // Not for the last release's posted word.
+    count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
+    if (asked)
+        worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
+}
+
+void Remote::complete_each(std::span<const Rank> targets) {
+    std::vector<Reachable*> asked;
+    std::vector<ucx::Peer*> peers;
+    for (const Rank target : targets) {
+        Reachable& there = reachable(target);
+        peers.push_back(there.peer);
+        if (there.outbox.ask(worker(), *there.peer))
+            asked.push_back(&there);
+    }
+    count_round_trip(worker().flush_data(waiter_, peers) || !asked.empty());
+    for (Reachable* const there : asked)
+        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+}
+
+bool Remote::orders_behind_data(Rank target) {
+    Reachable& there = reachable(target);
+    return there.outbox.all_applied() && worker().orders_behind_puts(*there.peer);
+}
+
+void Remote::complete_all() {
+    const std::vector<Reachable*> asked = recipients();
+    bool any = false;
+    for (Reachable* there : asked)
+        any |= there->outbox.ask(worker(), *there->peer);
+    count_round_trip(worker().flush_all(waiter_) || any);
+    for (Reachable* there : asked)
+        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+}
+
+void Remote::wait_for(const ucx::Completion& completion) {
+    count_round_trip(!completion.done());
+    worker().wait_for(waiter_, [&] { return completion.done(); });
+}
+
+void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
+                  std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
+    Reachable& there = reachable(target);
+    if (!there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion))
+        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+}
+
+void Remote::move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
+                         ucx::RemoteAddress address, const ucx::RemoteKey& key,
+                         ucx::Completion* completion) {
+    if (direction == Direction::put)
+        worker().put(peer(target), origin, bytes, address, key, completion);
+    else
+        worker().get(peer(target), origin, bytes, address, key, completion);
+}
+
+ucx::RemoteKey Remote::unpack(Rank target, std::span<const std::byte> key) {
+    return {worker(), peer(target), key};
+}
+
+void Remote::read_state(Rank target, std::size_t offset, void* into, std::size_t bytes) {
+    Reachable& there = reachable(target);
+    read(target, there.state_address + offset, there.state, into, bytes);
+}
+
+std::vector<std::vector<std::byte>> Remote::read_states(const std::vector<Rank>& ranks,
+                                                        std::size_t offset, std::size_t bytes,
+                                                        std::chrono::milliseconds patience) {
+    struct Answer {
+        std::vector<std::byte> data;
+        ucx::Completion completion;
+    };
+    std::vector<std::unique_ptr<Answer>> answers;
+    for (const Rank rank : ranks) {
+        Answer& answer = *answers.emplace_back(std::make_unique<Answer>());
+        answer.data.resize(bytes);
+        Reachable& there = reachable(rank);
+        worker().get(*there.peer, answer.data.data(), bytes, there.state_address + offset,
+                     there.state, &answer.completion);
+    }
+    const auto end = std::chrono::steady_clock::now() + patience;
+    worker().wait_for(waiter_, [&] {
+        return std::all_of(answers.begin(), answers.end(),
+                           [](const auto& answer) { return answer->completion.done(); }) ||
+               std::chrono::steady_clock::now() > end;
+    });
+    std::vector<std::vector<std::byte>> read;
+    for (auto& answer : answers) {
+        if (answer->completion.done())
+            read.push_back(std::move(answer->data));
+        else {
+            read.emplace_back();
+            (void)answer.release(); // for ever: the answer may come at any time
+        }
+    }
+    return read;
+}
+
+void Remote::read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
+                  std::size_t bytes) {
+    ucx::Completion completion;
+    worker().get(peer(target), into, bytes, address, key, &completion);
+    wait_for(completion);
+}
+
+} // namespace rmalock::network

@@ -1,0 +1,150 @@
+// How a window reaches the ranks of other nodes: their words, their memory, and messages to them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/remote.hh"
+#include "fabric/tally.hh"
+#include "ucx_glue/worker.hh"
+#include "network/exchange.hh"
+#include "network/messages.hh"
+#include "network/network.hh"
+#include "network/reach.hh"
+
+namespace rmalock::network {
+
+/// The network's half of a window. Any thread may call; operations may throw ucx::Error.
+class Remote final : public fabric::RemoteWords {
+  public:
+    explicit Remote(Network& network);
+
+    /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
+    int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);
+
+    /// What the other ranks have to know of it (exchange.hh).
+    Exposed exposed() const;
+
+    /// From here on ranks can be reached.
+    void open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter);
+    /// Closes the connections to processes of other jobs, which may end before this one, if no
+    /// other window needs them. Collective, when nothing is under way any more. False: all
+    /// processes are of one job, and nothing was done.
+    bool part_from_strangers();
+    /// Once the domain is known.
+    void set_domain(fabric::Domain domain);
+
+    // ---- words
+    // --------------------------------------------------------------------------------------
+    fabric::Value get(fabric::Word word) override;
+    fabric::Value fetch_add(fabric::Word word, fabric::Value operand) override;
+    fabric::Value swap(fabric::Word word, fabric::Value desired) override;
+    fabric::Value compare_swap(fabric::Word word, fabric::Value expected,
+                               fabric::Value desired) override;
+    void put(fabric::Word word, fabric::Value value) override;
+    void add(fabric::Word word, fabric::Value operand) override;
+    fabric::Value fetch_add_after_data(fabric::Word word, fabric::Value operand) override;
+    void deliver(Rank rank) override;
+    void scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot stride) override;
+    void flush(Rank rank) override;
+    void flush_all() override;
+
+    // ---- data
+    // ---------------------------------------------------------------------------------------
+    /// `bytes` between `origin` and `offset` bytes into the memory of `target`; complete after a
+    /// flush.
+    void move(Direction direction, Rank target, void* origin, std::size_t bytes,
+              std::uint64_t offset, ucx::Completion* completion);
+    /// Complete at this side, results of messages included.
+    void flush_local(Rank target);
+    void flush_local_all();
+    /// Complete at the target as well. (flush() is for words and moves only.)
+    void complete(Rank target);
+    /// Of several targets, side by side.
+    void complete_each(std::span<const Rank> targets);
+    void complete_all();
+    /// Whether fetch_add_after_data can take along what is under way to the target.
+    bool orders_behind_data(Rank target);
+
+    void wait_for(const ucx::Completion& completion);
+
+    /// A message to the target's window; see Outbox.
+    void send(Rank target, MessageHeader header, std::span<const std::byte> data, std::byte* result,
+              std::size_t result_bytes, ucx::Completion* completion);
+
+    /// Operations on words, and answers that a call has waited for.
+    fabric::Value verbs() const { return verbs_.value(); }
+    fabric::Value round_trips() const { return round_trips_.value(); }
+
+    /// Whether the process is one of the first `ranks` ranks.
+    bool reaches(ucx::PeerId process, Rank ranks) const;
+
+    Network& network() { return network_; }
+    ucx::Worker& worker() { return network_.worker(); }
+    Network::ClaimedId& id() { return id_; }
+
+    /// A region of a DYNAMIC window's target, reached by a key of its own.
+    void move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
+                     ucx::RemoteAddress address, const ucx::RemoteKey& key,
+                     ucx::Completion* completion);
+    ucx::RemoteKey unpack(Rank target, std::span<const std::byte> key);
+    /// Reads `bytes` at `offset` of the target's state; waits for them.
+    void read_state(Rank target, std::size_t offset, void* into, std::size_t bytes);
+    /// The same of several ranks, side by side. Of those that do not answer in time: nothing.
+    std::vector<std::vector<std::byte>> read_states(const std::vector<Rank>& ranks,
+                                                    std::size_t offset, std::size_t bytes,
+                                                    std::chrono::milliseconds patience);
+    void read(Rank target, ucx::RemoteAddress address, const ucx::RemoteKey& key, void* into,
+              std::size_t bytes);
+
+  private:
+    /// A rank that was reached before.
+    struct Reachable {
+        ucx::Peer* peer = nullptr;
+        ucx::RemoteKey state, memory;
+        ucx::RemoteAddress state_address = 0, memory_address = 0;
+        Outbox outbox;
+    };
+
+    Reachable& reachable(Rank target);
+    ucx::RemoteAddress address(const Reachable& target, fabric::Slot slot) const {
+        return target.state_address + slot * sizeof(fabric::Value);
+    }
+    std::uint64_t fetch(fabric::Word word, ucx::Fetch what, std::uint64_t operand,
+                        std::uint64_t desired = 0);
+
+    ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
+    /// Those that a message was sent to.
+    std::vector<Reachable*> recipients();
+
+    // Also the network's thread comes here (Window::apply).
+    void count_verb() { verbs_.add(true); }
+    void count_round_trip(bool was = true) {
+        if (was)
+            round_trips_.add(true);
+    }
+
+    Network& network_;
+    Network::ClaimedId id_;
+    fabric::Waiter waiter_;
+    const bool threads_;
+    fabric::Count verbs_, round_trips_;
+    bool by_cpu_ = true;
+    std::byte* state_base_ = nullptr;
+    void* memory_base_ = nullptr;
+    ucx::Registration state_, memory_;
+    ReachTable reaches_;
+    std::vector<ucx::Peer*> strangers_; ///< the processes of other jobs
+    bool one_job_ = true;
+
+    std::mutex mutex_; ///< of the map; what is in it stays where it is
+    std::unordered_map<Rank, Reachable> reached_;
+};
+
+} // namespace rmalock::network

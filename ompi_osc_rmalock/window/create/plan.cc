@@ -1,0 +1,201 @@
+#include "window/create/plan.hh"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric/layout.hh"
+#include "window/data/exposure.hh"
+
+namespace rmalock::window {
+namespace {
+
+std::size_t whole_lines(std::size_t bytes) {
+    return (bytes + fabric::kCacheLine - 1) / fabric::kCacheLine * fabric::kCacheLine;
+}
+
+/// For a window, by its rank 0.
+std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    while (getrandom(&number, sizeof number, 0) != sizeof number)
+        continue; // interrupted
+    return number;
+}
+
+} // namespace
+
+locks::Asked Plan::asked(const rmalock_params_t& params) {
+    return locks::asked({.lock = params.lock,
+                         .topology = params.topology,
+                         .t_l = params.t_l,
+                         .t_dc = params.t_dc,
+                         .t_r = params.t_r,
+                         .t_w = params.t_w,
+                         .patience = params.patience});
+}
+
+Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
+    Share mine{};
+    mine.address = reinterpret_cast<std::uint64_t>(spec.base);
+    mine.size = spec.size;
+    mine.disp_unit = spec.disp_unit;
+    mine.pid = getpid();
+    mine.node = spec.comm.node;
+    mine.watchdog = spec.params.watchdog;
+    mine.process = spec.process;
+    mine.number = spec.comm.rank == 0 ? random_number() : 0;
+    mine.summary = spec.params.summary;
+    mine.noncontiguous = spec.noncontiguous;
+    mine.page_aligned = spec.page_aligned;
+    mine.site = locks::site(asked, spec.oversubscribed);
+    mine.site.place.node = spec.comm.node;
+    return mine;
+}
+
+namespace {
+
+locks::Design design_of(const locks::Asked& asked, const std::vector<Share>& shares) {
+    std::vector<locks::Site> sites;
+    for (const Share& share : shares)
+        sites.push_back(share.site);
+    return locks::design(asked, sites);
+}
+
+} // namespace
+
+Plan::Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares)
+    : rank_(spec.comm.rank), shares_(std::move(shares)), design_(design_of(asked, shares_)) {
+    for (const Share& share : shares_) {
+        watched_ |= share.watchdog != 0;
+        summary_ |= share.summary;
+    }
+    dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
+    mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;
+    find_members();
+    // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
+    // 12.2.3) unless the program said that they need not.
+    const bool shared = spec.flavor == RMALOCK_FLAVOR_SHARED;
+    apart_ = shared && shares_[0].noncontiguous;
+    lay_out(shared && !apart_);
+}
+
+void Plan::find_members() {
+    hosts_ = 0;
+    for (Rank r = 0; r < size(); ++r) {
+        hosts_ += share(r).node == r ? 1 : 0;
+        if (on_node(r))
+            members_.push_back(r);
+    }
+    settle_domain();
+    networked_ = hosts_ > 1 || domain() == fabric::Domain::nic;
+    my_place_ = place_of(rank_);
+}
+
+/// A process that was told, or found, that CPUs do atomics keeps all to that: it is never wrong
+/// where no network adapter is asked for any.
+void Plan::settle_domain() {
+    if (std::all_of(shares_.begin(), shares_.end(),
+                    [](const Share& share) { return share.atomics == network::AtomicsBy::nic; }))
+        domain_ = fabric::Domain::nic;
+}
+
+std::size_t Plan::place_of(Rank r) const {
+    return static_cast<std::size_t>(std::lower_bound(members_.begin(), members_.end(), r) -
+                                    members_.begin());
+}
+
+void Plan::lay_out(bool packed) {
+    const std::size_t ranks = shares_.size();
+    std::uint32_t key_bytes = 0;
+    for (const Share& share : shares_)
+        key_bytes = std::max(key_bytes, share.key_bytes);
+    places_ = ranks * sizeof(Part);
+    reaches_ = places_ + (networked_ ? whole_lines(ranks * sizeof(std::int32_t)) : 0);
+    // Keys of different memory can differ by a few bytes.
+    static constexpr std::size_t kSlack = 16;
+    key_room_ = (key_bytes + kSlack + 7) / 8 * 8;
+    reach_stride_ = networked_ ? sizeof(network::Reach) + 2 * key_room_ : 0;
+    state_ = reaches_ + whole_lines(ranks * reach_stride_);
+    regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), design_.slots));
+    records_ = regions_ + (dynamic_ ? whole_lines(PublishedRegions::bytes(key_room_)) : 0);
+    stride_ = records_ + (watched_ ? sizeof(Record) : 0);
+    memory_ = whole_pages(state_ + members_.size() * stride_);
+    bytes_ = memory_;
+    if (mapped_)
+        lay_out_memory(packed);
+    else
+        offsets_.assign(members_.size(), 0);
+}
+
+/// Not from the beginning of a page on, unless the program asks for that. Its own arrays begin
+/// there (posix_memalign), or 16 bytes behind it (what malloc maps), and then a copy between them
+/// and the window reads where it has just written but for whole pages: processors compare the lower
+/// 12 bits first, and wait. A get of 128 KiB took four times as long. From about the middle of a
+/// page on they do not, and neither do rows of 256 bytes to 2 KiB on both sides.
+void Plan::lay_out_memory(bool packed) {
+    static constexpr std::size_t kIntoPage = 2048 + 256 + 64;
+    const std::size_t into = shares_[0].page_aligned ? 0 : kIntoPage;
+    std::size_t at = memory_;
+    for (const Rank r : members_) {
+        const std::size_t size = share(r).size;
+        offsets_.push_back(at + into);
+        if (packed)
+            at += size;
+        else if (size != 0)
+            at += whole_pages(into + size);
+    }
+    bytes_ = whole_pages(at + into);
+}
+
+Range Plan::mine() const {
+    const std::size_t offset = offsets_[my_place_];
+    const std::size_t end = mapped_ ? offset + share(rank_).size : memory_;
+    if (first_of_node())
+        return {0, std::max(end, memory_)};
+    return mapped_ ? Range{offset, end - offset} : Range{0, 0};
+}
+
+fabric::Placement Plan::placement(std::byte* base) const {
+    const bool all_here = hosts_ == 1;
+    return {.self = rank_,
+            .size = size(),
+            .parts = all_here ? nullptr : reinterpret_cast<std::int32_t*>(base + places_)};
+}
+
+Part Plan::part_of(Rank r) const {
+    const Share& share = this->share(r);
+    if (dynamic_) // the whole address space; what of it is attached, the regions say
+        return {0, PTRDIFF_MAX, 1, share.pid, false};
+    const bool mapped = mapped_ && on_node(r);
+    // On other nodes of a network window a displacement is all there is to know here; see Reach.
+    std::uint64_t address = mapped ? offsets_[place_of(r)] : on_node(r) ? share.address : 0;
+    if (apart_ && share.size == 0) // between its neighbours nothing is this rank's
+        address = Part::kNowhere;
+    return {address, share.size, share.disp_unit, share.pid, mapped};
+}
+
+void Plan::write_parts(std::byte* base) const {
+    auto* const parts = reinterpret_cast<Part*>(base);
+    auto* const places = reinterpret_cast<std::int32_t*>(base + places_);
+    const auto write = [&](Rank r) {
+        parts[r] = part_of(r);
+        if (networked_)
+            places[r] = on_node(r) ? static_cast<std::int32_t>(place_of(r)) : -1;
+    };
+    if (!first_of_node())
+        return write(rank_);
+    for (Rank r = 0; r < size(); ++r)
+        if (r == rank_ || !on_node(r))
+            write(r);
+}
+
+network::Endpoints Plan::endpoints() const {
+    network::Endpoints ranks{rank_, {}};
+    for (Rank r = 0; r < size(); ++r)
+        ranks.all.push_back(endpoint(r));
+    return ranks;
+}
+
+} // namespace rmalock::window

@@ -1,0 +1,158 @@
+#include "window/create/segment.hh"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "host.hh"
+
+namespace rmalock::window {
+namespace {
+
+/// See SegmentFile::use_names.
+std::atomic<bool> names_only{false};
+
+std::string path_of(const std::string& folder, const SegmentFile::Name& name) {
+    char text[48];
+    std::snprintf(text, sizeof text, "/rmalock.%016llx%016llx",
+                  static_cast<unsigned long long>(name.random[0]),
+                  static_cast<unsigned long long>(name.random[1]));
+    return folder + text;
+}
+
+std::string path_of_descriptor(const SegmentFile::Name& name) {
+    return "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.descriptor);
+}
+
+int reserve(const OpenFile& file, Range mine) {
+    if (mine.bytes == 0)
+        return 0;
+    int error;
+    do {
+        error = posix_fallocate(file.descriptor(), static_cast<off_t>(mine.offset),
+                                static_cast<off_t>(mine.bytes));
+    } while (error == EINTR);
+    return error;
+}
+
+} // namespace
+
+std::size_t page_bytes() {
+    static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+Segment::Segment(Segment&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+Segment::~Segment() {
+    if (base_ != nullptr)
+        munmap(base_, bytes_);
+}
+
+SegmentFile::SegmentFile(const std::string& folder) {
+    if (names_only || !make_without_name(folder))
+        make_with_name(folder);
+}
+
+/// False: the file system cannot.
+bool SegmentFile::make_without_name(const std::string& folder) {
+    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct stat found;
+    if (descriptor_ < 0 || fstat(descriptor_, &found) != 0)
+        return false;
+    name_.pid = getpid();
+    name_.descriptor = descriptor_;
+    name_.device = found.st_dev;
+    name_.inode = found.st_ino;
+    return true;
+}
+
+void SegmentFile::make_with_name(const std::string& folder) {
+    if (getrandom(name_.random, sizeof name_.random, 0) != sizeof name_.random) {
+        name_.error = EAGAIN;
+        return;
+    }
+    const std::string path = path_of(folder, name_);
+    if (host().remove_at_end != nullptr)
+        host().remove_at_end(path.c_str());
+    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) {
+        name_.error = errno;
+        return;
+    }
+    close(file);
+    path_ = path;
+}
+
+SegmentFile::~SegmentFile() {
+    if (!path_.empty())
+        unlink(path_.c_str());
+    if (descriptor_ >= 0)
+        close(descriptor_);
+}
+
+void SegmentFile::use_names() {
+    names_only = true;
+}
+
+OpenFile::~OpenFile() {
+    close();
+}
+
+void OpenFile::close() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+    descriptor_ = -1;
+}
+
+int OpenFile::open(const std::string& folder, const SegmentFile::Name& name) {
+    close();
+    if (name.error != 0)
+        return name.error;
+    descriptor_ = name.is_named()
+                      ? ::open(path_of(folder, name).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+                      : ::open(path_of_descriptor(name).c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor_ < 0)
+        return errno;
+    struct stat found;
+    if (fstat(descriptor_, &found) != 0)
+        return errno;
+    const bool same = found.st_dev == name.device && found.st_ino == name.inode;
+    return name.is_named() || same ? 0 : ESTALE;
+}
+
+int Segment::map(const OpenFile& file, std::size_t bytes, Range mine, Segment& segment) {
+    // All processes set the same size, in any order.
+    if (ftruncate(file.descriptor(), static_cast<off_t>(bytes)) != 0)
+        return errno;
+    if (const int error = reserve(file, mine))
+        return error;
+    void* const base =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
+    if (base == MAP_FAILED)
+        return errno;
+    segment = Segment();
+    segment.base_ = static_cast<std::byte*>(base);
+    segment.bytes_ = bytes;
+    return 0;
+}
+
+} // namespace rmalock::window

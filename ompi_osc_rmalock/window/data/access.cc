@@ -1,0 +1,197 @@
+// Put and get, and the memory they may touch.
+#include <cerrno>
+#include <cstring>
+
+#include "window/data/access.hh"
+#include "window/data/stream.hh"
+
+namespace rmalock::window {
+namespace {
+
+/// Whether the regions hold the bytes [low, high) from the address `displacement`, or those of
+/// `side`, if given.
+bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                std::ptrdiff_t high, const rmalock_layout_t* side) {
+    const auto at = [displacement](std::ptrdiff_t offset) {
+        return static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(offset);
+    };
+    if (covers(table, at(low), at(high)))
+        return true;
+    // A type may step from region to region (displacement 0 and absolute addresses, for one).
+    if (side == nullptr || side->contiguous)
+        return false;
+    for (Stream runs(*side); runs.more(); runs.advance(runs.length())) {
+        const auto run = static_cast<std::ptrdiff_t>(runs.address());
+        if (!covers(table, at(run), at(run) + runs.length()))
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+Status Window::check_epoch_in_full(const char* call, Rank target) {
+    spell_out();
+    const Guard guard(*this);
+    switch (epoch_.load(std::memory_order_relaxed)) {
+    case Epoch::locked_all:
+    case Epoch::fence:
+        return RMALOCK_OK;
+    case Epoch::locked:
+        if (held_.find(target) != nullptr)
+            return RMALOCK_OK;
+        return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
+    case Epoch::started:
+        if (access_group_[static_cast<std::size_t>(target)])
+            return RMALOCK_OK;
+        return fail(RMALOCK_ERR_SYNC, call, target, "it is not in the group of MPI_Win_start");
+    case Epoch::none:
+    case Epoch::fence_maybe:
+        break;
+    }
+    return advance(Event::access, call, target);
+}
+
+bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                      std::ptrdiff_t high, const rmalock_layout_t* side) {
+    if (is_far(target)) { // waits for the network, so that no guard is held
+        const auto found = [&] {
+            return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
+        };
+        if (found())
+            return true;
+        regions_->renew(); // the target may have attached it since the epoch or the flush
+        return found();
+    }
+    const Guard guard(*this);
+    const RegionTable* const table = regions_->near(target);
+    return table != nullptr && covers_all(*table, displacement, low, high, side);
+}
+
+Status Window::attach(void* base, std::size_t size) {
+    static constexpr char kCall[] = "MPI_Win_attach";
+    const Guard guard(*this);
+    if (regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1,
+                    "part of the %zu bytes at %p is attached already", size, base);
+    return RMALOCK_OK;
+}
+
+Status Window::detach(const void* base) {
+    static constexpr char kCall[] = "MPI_Win_detach";
+    const Guard guard(*this);
+    if (regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!regions_->mine().detach(reinterpret_cast<std::uint64_t>(base)))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "no attached memory begins at %p", base);
+    return RMALOCK_OK;
+}
+
+Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                            std::ptrdiff_t low, std::ptrdiff_t high) const {
+    const Part& part = this->part(target);
+    if (regions_ != nullptr)
+        return fail(RMALOCK_ERR_RANGE, call, target,
+                    "the bytes %td to %td from address %#tx are not all attached to its window",
+                    low, high, displacement);
+    return fail(
+        RMALOCK_ERR_RANGE, call, target,
+        "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
+        " window",
+        displacement, part.disp_unit, low, high, static_cast<unsigned long long>(part.size));
+}
+
+Status Window::move(Direction direction, const char* call, Rank target,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                    const Place& place, ucx::Completion* completion) {
+    if (place.network)
+        return move_far(direction, call, target, origin_side, target_side, place, completion);
+    order(direction);
+    const int error = copy(direction, origin_side, target_side, place);
+    if (error == 0)
+        return RMALOCK_OK;
+    return fail(error == EFAULT ? RMALOCK_ERR_RANGE : RMALOCK_ERR_INTERN, call, target,
+                "its memory at %#llx cannot be reached: %s",
+                static_cast<unsigned long long>(place.address), std::strerror(error));
+}
+
+Status Window::move_far(Direction direction, const char* call, Rank target,
+                        const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                        const Place& place, ucx::Completion* completion) {
+    const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
+    try {
+        for_each_run(origin_side, target_side,
+                     [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
+                         auto* const mine = reinterpret_cast<std::byte*>(origin);
+                         const std::uint64_t there = place.address + offset;
+                         if (table == nullptr) {
+                             remote_->move(direction, target, mine, bytes, there, completion);
+                             return 0;
+                         }
+                         table->move(direction, mine, bytes, there, completion);
+                         return 0;
+                     });
+    } catch (const ucx::Error& error) {
+        return fail(RMALOCK_ERR_INTERN, call, target, "%s", error.what());
+    }
+    return RMALOCK_OK;
+}
+
+Status Window::move_and_wait(Direction direction, const char* call, Rank target,
+                             const rmalock_layout_t& origin_side,
+                             const rmalock_layout_t& target_side, const Place& place) {
+    const Status status = move(direction, call, target, origin_side, target_side, place);
+    if (place.network)
+        remote_->flush(target);
+    return status;
+}
+
+Status Window::transfer(Direction direction, const char* call, Rank target,
+                        std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
+                        const rmalock_layout_t& target_side, ucx::Completion* completion) {
+    Place place;
+    const Status status =
+        access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
+    if (status != RMALOCK_OK || origin_side.bytes == 0)
+        return status;
+    return move(direction, call, target, origin_side, target_side, place, completion);
+}
+
+Status Window::find_memory(Direction direction, const char* call, Rank target,
+                           std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                           void*& memory) {
+    memory = nullptr;
+    if (!part(target).mapped)
+        return RMALOCK_OK;
+    Place place;
+    const Status status = access(call, target, displacement, low, high, place);
+    order(direction);
+    memory = place.direct;
+    return status;
+}
+
+Status Window::transfer_plain(Direction direction, const char* call, Rank target,
+                              std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                              std::size_t bytes, ucx::Completion* completion) {
+    Place place;
+    const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
+    const Status status = access(call, target, displacement, offset, end, place);
+    if (status != RMALOCK_OK || bytes == 0)
+        return status;
+    if (place.direct == nullptr)
+        return move_plain(direction, call, target, offset, origin, bytes, place, completion);
+    order(direction);
+    copy_mapped(direction, origin, place.direct + offset, bytes);
+    return RMALOCK_OK;
+}
+
+Status Window::move_plain(Direction direction, const char* call, Rank target, std::ptrdiff_t offset,
+                          const void* origin, std::size_t bytes, const Place& place,
+                          ucx::Completion* completion) {
+    return move(direction, call, target, plain_layout(origin, bytes),
+                plain_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
+}
+
+} // namespace rmalock::window

@@ -1,0 +1,219 @@
+// The accumulate family: element-wise atomic among all origins, and in program order from each.
+//
+// An element has one owner, chosen by its type and address alone, so that every origin chooses
+// alike:
+//   - types of up to 8 bytes, naturally aligned, in memory all processes map: CPU atomics, each
+//     of several elements where an array has them (kernels.cc);
+//   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC
+//     windows, even one's own): read, combine, write under the target's accumulate lock.
+//
+// An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Window::sharing): vector loops.
+//
+// Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU
+// from there (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all
+// elements are locked.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "window/data/access.hh"
+#include "window/data/stream.hh"
+
+namespace rmalock::window {
+namespace {
+
+/// Memory for copies of elements, aligned for any of them.
+struct ScratchDelete {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+};
+using Scratch = std::unique_ptr<std::byte[], ScratchDelete>;
+Scratch scratch(std::size_t bytes) {
+    return Scratch(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
+}
+
+/// An array of elements as the origin's side of a copy.
+class NativeArray {
+  public:
+    NativeArray(const rmalock_combination_t& what, std::byte* array)
+        : what_(what), array_(array), layout_{} {
+        if (what.element.size == what.element.extent)
+            layout_ = plain_layout(array, what.count * what.element.size);
+        else
+            what.native_layout(what.host_arg, array, &layout_);
+    }
+    ~NativeArray() {
+        if (what_.element.size != what_.element.extent)
+            what_.native_layout_done(what_.host_arg);
+    }
+    NativeArray(const NativeArray&) = delete;
+    NativeArray& operator=(const NativeArray&) = delete;
+    const rmalock_layout_t& layout() const { return layout_; }
+
+    /// Copies the elements to an array of the program, or from one. Pairs can have gaps, and an
+    /// array of theirs can end with its last data, before the extent does: no other bytes are
+    /// touched.
+    void copy_to(void* theirs) const {
+        each_run([&](std::size_t at, std::size_t bytes) {
+            std::memcpy(static_cast<std::byte*>(theirs) + at, array_ + at, bytes);
+        });
+    }
+    void copy_from(const void* theirs) const {
+        each_run([&](std::size_t at, std::size_t bytes) {
+            std::memcpy(array_ + at, static_cast<const std::byte*>(theirs) + at, bytes);
+        });
+    }
+
+  private:
+    /// Calls use(offset in the array, bytes).
+    template <class Use>
+    void each_run(Use use) const {
+        for (Stream runs(layout_); runs.more(); runs.advance(runs.length()))
+            use(runs.address() - reinterpret_cast<std::uintptr_t>(array_), runs.length());
+    }
+
+    const rmalock_combination_t& what_;
+    std::byte* const array_;
+    rmalock_layout_t layout_;
+};
+
+} // namespace
+
+Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
+                          const rmalock_combination_t& what) {
+    Place place;
+    const rmalock_layout_t& side = *what.target_side;
+    const Status status = access(call, target, displacement, side.low, side.high, place, &side);
+    if (status != RMALOCK_OK || what.count == 0)
+        return status;
+    const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
+    const Kernel kernel = by_kernel ? kernel_for(what.element, what.op, sharing(target)) : nullptr;
+    if (kernel == nullptr)
+        return accumulate_locked(call, target, what, place);
+    if (place.network) {
+        send_accumulate(target, what, place);
+        return RMALOCK_OK;
+    }
+    order(Direction::get);
+    Elements mine{static_cast<const std::byte*>(what.operand), static_cast<std::byte*>(what.result),
+                  what.element.size};
+    const auto combine = [&](std::ptrdiff_t offset, std::size_t bytes) {
+        std::byte* const theirs = place.direct + offset;
+        if (aligned(theirs, mine.size)) [[likely]]
+            kernel(theirs, mine.operand, mine.result, mine.count(bytes));
+        else
+            combine_misaligned(what, target, theirs, mine, bytes);
+        mine.advance(bytes);
+    };
+    if (side.contiguous) {
+        combine(static_cast<std::ptrdiff_t>(side.base), side.bytes);
+        return RMALOCK_OK;
+    }
+    for (Stream runs(side); runs.more(); runs.advance(runs.length()))
+        combine(static_cast<std::ptrdiff_t>(runs.address()), runs.length());
+    return RMALOCK_OK;
+}
+
+void Window::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
+                                const Elements& mine, std::size_t bytes) {
+    const AccumulateGuard guard(*this, target);
+    kernel_for(what.element, what.op, Sharing::alone)(theirs, mine.operand, mine.result,
+                                                      mine.count(bytes));
+}
+
+namespace {
+
+/// Fetches an array's elements and combines them, under the accumulate lock.
+void combine_array(const rmalock_combination_t& what, const NativeArray& native, std::byte* array) {
+    if (what.result != nullptr)
+        native.copy_to(what.result);
+    // Our own code wherever there is any, so that an element behaves alike on every path: Open
+    // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
+    if (const Kernel kernel = kernel_for(what.element, what.op, Sharing::alone))
+        kernel(array, what.operand, nullptr, what.count);
+    else if (what.op == RMALOCK_OP_REPLACE)
+        native.copy_from(what.operand);
+    else if (what.op != RMALOCK_OP_NO_OP)
+        what.combine(what.host_arg, what.operand, array, what.count);
+}
+
+/// Whether the host can combine the elements where they are.
+bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place) {
+    const std::size_t extent = what.element.extent;
+    return what.target_is_array && place != nullptr &&
+           aligned(place, std::min<std::size_t>(extent & -extent, alignof(std::max_align_t)));
+}
+
+} // namespace
+
+Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                                 const Place& place) {
+    // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
+    // under way to the target by the network.
+    if (cpu_atomics() && !place.network && is_array_of_host(what, place.direct)) {
+        const NativeArray native(what, place.direct);
+        order(Direction::get);
+        order(Direction::put);
+        const AccumulateGuard guard(*this, target);
+        combine_array(what, native, place.direct);
+        return RMALOCK_OK;
+    }
+    const std::size_t bytes = what.count * what.element.extent;
+    const Scratch array = scratch(bytes);
+    const NativeArray native(what, array.get());
+    if (place.network)
+        remote_->complete(target); // what this process sent before goes before
+    const AccumulateGuard guard(*this, target);
+    if (const Status status =
+            move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
+        status != RMALOCK_OK)
+        return status;
+    combine_array(what, native, array.get());
+    if (what.op == RMALOCK_OP_NO_OP)
+        return RMALOCK_OK;
+    return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
+}
+
+Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                                const void* compare, const void* desired, void* result) {
+    static constexpr char kCall[] = "MPI_Compare_and_swap";
+    Place place;
+    if (const Status status =
+            access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
+        status != RMALOCK_OK)
+        return status;
+    if (cpu_atomics() && place.network && std::has_single_bit(size) && size <= 8) {
+        send_compare_and_swap(target, size, compare, desired, result, place);
+        return RMALOCK_OK;
+    }
+    if (cpu_atomics() && part(target).mapped &&
+        atomic_compare_swap(place.direct, size, compare, desired, result))
+        return RMALOCK_OK;
+    return compare_and_swap_locked(kCall, target, size, compare, desired, result, place);
+}
+
+Status Window::compare_and_swap_locked(const char* call, Rank target, std::size_t size,
+                                       const void* compare, const void* desired, void* result,
+                                       const Place& place) {
+    std::array<std::byte, 16> before, wanted; // the widest type the call allows
+    if (size > before.size())
+        return fail(RMALOCK_ERR_TYPE, call, target, "a type of %zu bytes", size);
+    std::memcpy(wanted.data(), desired, size);
+    const auto there = plain_layout(nullptr, size);
+    if (place.network)
+        remote_->complete(target); // what this process sent before goes before
+    const AccumulateGuard guard(*this, target);
+    Status status = move_and_wait(Direction::get, call, target, plain_layout(before.data(), size),
+                                  there, place);
+    if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)
+        status = move_and_wait(Direction::put, call, target, plain_layout(wanted.data(), size),
+                               there, place);
+    if (status == RMALOCK_OK)
+        std::memcpy(result, before.data(), size);
+    return status;
+}
+
+} // namespace rmalock::window

@@ -1,0 +1,196 @@
+// Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
+#include "host.hh"
+#include "network/network.hh"
+#include "window/diag/observe.hh"
+#include "window/sync/plain.hh"
+
+namespace rmalock::window {
+
+bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
+    if (!check_nocheck_)
+        return true;
+    for (Rank target = first; target < end; ++target)
+        if (lock_->is_taken(target, exclusive))
+            fail(RMALOCK_ERR_SYNC, call, target,
+                 "MPI_MODE_NOCHECK was given, but another process holds a lock that conflicts");
+    return false;
+}
+
+Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
+    spell_out();
+    nocheck = nocheck && trust_nocheck(kLock, exclusive, target, target + 1);
+    HeldLock* mine;
+    {
+        const Guard guard(*this);
+        // From here on a second lock of the same target is an error, even by another thread while
+        // this one still waits. First, because it may find no memory, and must then leave no epoch.
+        mine = held_.claim(target, exclusive, nocheck);
+        if (mine == nullptr)
+            return fail(RMALOCK_ERR_SYNC, kLock, target, "this process has locked it already");
+        if (const Status status = advance(Event::lock, kLock, target); status != RMALOCK_OK) {
+            held_.erase(*mine);
+            return status;
+        }
+    }
+    renew_regions();
+    locks::Hold hold;
+    if (!nocheck)
+        hold = acquire(target, exclusive);
+    const Guard guard(*this);
+    if (threads_) // others may have claimed places, and moved this one
+        mine = held_.find(target);
+    mine->hold = hold;
+    return RMALOCK_OK;
+}
+
+Status Window::finish_lock(Rank target, bool exclusive, locks::Value seen) {
+    const Mode mode = exclusive ? Mode::exclusive : Mode::shared;
+    fabric::Waits& waits = fabric_.waits();
+    waits.times = 0;
+    const locks::Hold hold = plain_lock_->finish(target, exclusive, seen);
+    acquisitions_.acquired(mode, false);
+    if (waits.times != 0)
+        acquisitions_.waited(mode, waits.nanoseconds);
+    spell_out(target, exclusive, hold);
+    return RMALOCK_OK;
+}
+
+void Window::spell_out(Rank target, bool exclusive, locks::Hold hold) {
+    epoch_.store(Epoch::locked, std::memory_order_relaxed);
+    held_.claim(target, exclusive, false)->hold = hold;
+    only_lock_ = kAskFurther;
+}
+
+Status Window::unlock_any(Rank target) {
+    spell_out();
+    static constexpr char kCall[] = "MPI_Win_unlock";
+    HeldLock mine;
+    {
+        const Guard guard(*this);
+        HeldLock* const found = held_.find(target);
+        if (found == nullptr)
+            return fail(RMALOCK_ERR_SYNC, kCall, target, "this process has not locked it");
+        mine = *found;
+        const Event event = held_.size() == 1 ? Event::unlock_last : Event::unlock;
+        if (const Status status = advance(event, kCall, target); status != RMALOCK_OK)
+            return status;
+        held_.erase(*found);
+    }
+    // On the node operations are complete when their call returns; the release below is a release
+    // in the memory model's sense as well, so the next holder sees them.
+    if (mine.nocheck || !goes_with_release(target))
+        complete_at(target);
+    if (mine.nocheck)
+        finish_stores();
+    else
+        release(target, mine.exclusive, mine.hold);
+    serve_others();
+    return RMALOCK_OK;
+}
+
+Status Window::lock_all(bool nocheck) {
+    static constexpr char kCall[] = "MPI_Win_lock_all";
+    nocheck = nocheck && trust_nocheck(kCall, false, 0, comm_.size);
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::lock_all, kCall); status != RMALOCK_OK)
+            return status;
+        all_nocheck_ = nocheck;
+    }
+    renew_regions();
+    if (!nocheck)
+        acquire_all();
+    return RMALOCK_OK;
+}
+
+Status Window::unlock_all() {
+    {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::unlock_all, "MPI_Win_unlock_all");
+            status != RMALOCK_OK)
+            return status;
+    }
+    complete_everywhere();
+    if (!all_nocheck_)
+        release_all();
+    return RMALOCK_OK;
+}
+
+Status Window::flush_any(Flush kind, Rank target) {
+    static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
+                                             "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
+    const char* const call = kCalls[static_cast<int>(kind)];
+    spell_out();
+    const bool one = kind == Flush::target || kind == Flush::local;
+    if (one && (target < 0 || target >= comm_.size))
+        return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,
+                    comm_.size);
+    if (epoch_.load(std::memory_order_relaxed) != Epoch::locked_all) {
+        const Guard guard(*this);
+        if (const Status status = advance(Event::flush, call, one ? target : -1);
+            status != RMALOCK_OK)
+            return status;
+        if (one && held_.find(target) == nullptr)
+            return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
+    }
+    switch (kind) {
+    case Flush::target:
+        complete_at(target);
+        break;
+    case Flush::all:
+        complete_everywhere();
+        break;
+    case Flush::local:
+        if (!fabric_.same_node(target))
+            remote_->flush_local(target);
+        break;
+    case Flush::local_all:
+        if (remote_ != nullptr)
+            remote_->flush_local_all();
+        break;
+    }
+    renew_regions();
+    finish_stores();
+    serve_others();
+    return RMALOCK_OK;
+}
+
+void Window::serve_others() {
+    constexpr unsigned kOften = 16;
+    if (remote_ == nullptr || network::Network::get()->has_thread())
+        return;
+    // Threads may count past each other: somebody looks all the same.
+    const unsigned calls = calls_unserved_.load(std::memory_order_relaxed) + 1;
+    calls_unserved_.store(calls, std::memory_order_relaxed);
+    if (calls % kOften == 0)
+        network::Network::get()->progress();
+}
+
+Status Window::sync() {
+    threads_ ? fabric::full_fence() : stores.settle();
+    return RMALOCK_OK;
+}
+
+void Window::complete_at(Rank target) {
+    // On the node nothing is ever outstanding.
+    if (!fabric_.same_node(target))
+        remote_->complete(target);
+}
+
+/// Whether the release sees to what is under way to the target, in the round trip that it takes.
+bool Window::goes_with_release(Rank target) {
+    return !fabric_.same_node(target) && lock_->delivers() && remote_->orders_behind_data(target);
+}
+
+void Window::complete_everywhere() {
+    if (remote_ != nullptr)
+        remote_->complete_all();
+    finish_stores();
+}
+
+void Window::wait_for(const ucx::Completion& completion) {
+    if (remote_ != nullptr)
+        remote_->wait_for(completion);
+}
+
+} // namespace rmalock::window
