@@ -68,21 +68,26 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/host.cc \
 	ompi_osc_rmalock/host.hh \
+	ompi_osc_rmalock/network/answers.cc \
+	ompi_osc_rmalock/network/answers.hh \
 	ompi_osc_rmalock/network/doorbell.cc \
 	ompi_osc_rmalock/network/doorbell.hh \
 	ompi_osc_rmalock/network/exchange.cc \
 	ompi_osc_rmalock/network/exchange.hh \
 	ompi_osc_rmalock/network/groups.hh \
+	ompi_osc_rmalock/network/inbox.cc \
+	ompi_osc_rmalock/network/inbox.hh \
+	ompi_osc_rmalock/network/message.hh \
 	ompi_osc_rmalock/network/message_check.cc \
 	ompi_osc_rmalock/network/message_check.hh \
 	ompi_osc_rmalock/network/message_sink.hh \
-	ompi_osc_rmalock/network/messages.cc \
-	ompi_osc_rmalock/network/messages.hh \
 	ompi_osc_rmalock/network/neighbours.cc \
 	ompi_osc_rmalock/network/neighbours.hh \
 	ompi_osc_rmalock/network/network.cc \
 	ompi_osc_rmalock/network/network.hh \
 	ompi_osc_rmalock/network/or_end_the_job.hh \
+	ompi_osc_rmalock/network/outbox.cc \
+	ompi_osc_rmalock/network/outbox.hh \
 	ompi_osc_rmalock/network/reach.hh \
 	ompi_osc_rmalock/network/reachability.cc \
 	ompi_osc_rmalock/network/reachability.hh \
@@ -90,7 +95,11 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/remote.hh \
 	ompi_osc_rmalock/network/trial.cc \
 	ompi_osc_rmalock/network/trial.hh \
+	ompi_osc_rmalock/network/trial_pairs.cc \
+	ompi_osc_rmalock/network/trial_pairs.hh \
 	ompi_osc_rmalock/network/waiting_requests.hh \
+	ompi_osc_rmalock/network/window_directory.cc \
+	ompi_osc_rmalock/network/window_directory.hh \
 	ompi_osc_rmalock/network/window_id.hh \
 	ompi_osc_rmalock/window/api.cc \
 	ompi_osc_rmalock/window/create/memory.cc \

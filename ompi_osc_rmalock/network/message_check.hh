@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ucx_glue/types.hh"
-#include "network/messages.hh"
+#include "network/message.hh"
 
 namespace rmalock::network {
 

@@ -12,7 +12,6 @@
 
 #include "fabric/cpu.hh"
 #include "host.hh"
-#include "network/messages.hh"
 
 namespace rmalock::network {
 
@@ -56,12 +55,13 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : process_(getpid()), self_(self), peer_timeout_(params.peer_timeout),
       wants_thread_(std::string_view(params.progress_thread) == "on"),
       may_want_thread_(std::string_view(params.progress_thread) != "off"),
-      checks_messages_(params.check_messages), doorbell_(self),
+      answers_(params.check_messages), doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
-               .handler = Messages::handle,
+               .handler = handle,
                .after_progress = after_progress,
                .descriptors_near = descriptors_near}),
+      inbox_(worker_, windows_, answers_, params.check_messages),
       event_(worker_.event_descriptor()), transports_(number_of(worker_.transports())) {
     const std::string_view domain = params.domain;
     if (domain != "auto")
@@ -100,25 +100,33 @@ void Network::park() {
     // A doorbell that does not work is -1, which poll passes over.
     pollfd events[] = {{network.event_, POLLIN, 0}, {network.doorbell_.descriptor(), POLLIN, 0}};
     if (ppoll(events, 2, &kMost, nullptr) > 0 && events[1].revents != 0) {
-        const std::lock_guard lock(network.windows_mutex_);
+        const std::lock_guard lock(network.mutex_);
         network.hear_neighbours();
     }
 }
 
-/// With windows_mutex_ locked.
+/// With mutex_ locked.
 void Network::hear_neighbours() {
     doorbell_.answer([this](std::uint32_t number) { watched_[number] = Clock::now() + kWatch; });
 }
 
 bool Network::after_progress(bool any) {
-    if (Network* const network = get(); any && network != nullptr)
+    Network* const network = get();
+    if (network == nullptr)
+        return false;
+    if (any)
         network->wake_neighbours();
-    return Messages::retry();
+    return network->inbox_.retry();
+}
+
+void Network::handle(ucx::PeerId from, std::span<const std::byte> header,
+                     std::span<const std::byte> data) {
+    get()->inbox_.handle(from, header, data);
 }
 
 void Network::wake_neighbours() {
     fabric::full_fence(); // between what UCX has stored and a look for sleepers: see Bell::ring
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     if (doorbell_.works() && atomics_ != AtomicsBy::nic) // whose changes wake no sleeper
         hear_neighbours();
     if (watched_.empty())
@@ -126,8 +134,7 @@ void Network::wake_neighbours() {
     const Clock::time_point now = Clock::now();
     std::erase_if(watched_, [&](const auto& watched) {
         const auto& [number, end] = watched;
-        if (number < windows_.size() && windows_[number] != nullptr)
-            windows_[number]->wake_neighbours();
+        windows_.wake_neighbours(number);
         return end < now;
     });
 }
@@ -174,18 +181,18 @@ bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std:
 }
 
 void Network::has_reached(Groups::Group processes) {
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     reached_.add(std::move(processes));
 }
 
 void Network::has_missed(std::uint64_t process, std::string why) {
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     missed_.emplace(process, std::move(why));
 }
 
 rmalock_reach_t Network::reach(const Groups::Group& processes, char* why,
                                std::size_t why_size) const {
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     for (const std::uint64_t process : processes) {
         const auto missed = missed_.find(process);
         if (missed == missed_.end())
@@ -205,7 +212,7 @@ Network::Room Network::room(std::span<const std::uint64_t> processes,
     const auto besides = [&now](std::size_t connections) {
         return kSpare + (now.used > connections ? now.used - connections : 0);
     };
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     std::unordered_set<std::uint64_t> all(processes.begin(), processes.end());
     all.insert(far_.begin(), far_.end());
     const std::size_t for_now = atomics_ == AtomicsBy::unknown ? kProbe : 0;
@@ -216,7 +223,7 @@ Network::Room Network::room(std::span<const std::uint64_t> processes,
 }
 
 void Network::reaches(std::span<const std::uint64_t> processes) {
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     far_.insert(processes.begin(), processes.end());
 }
 
@@ -236,7 +243,7 @@ void Network::tell_of_descriptors() {
 }
 
 void Network::link(Groups::Group processes) {
-    const std::lock_guard lock(windows_mutex_);
+    const std::lock_guard lock(mutex_);
     linked_.add(std::move(processes));
 }
 
@@ -254,42 +261,6 @@ void Network::stop_thread() {
     Network* const network = get();
     if (network != nullptr && network->process_ == getpid() && network->has_thread())
         network->thread_->stop();
-}
-
-Network::ClaimedId::ClaimedId(Network& network) : network_(&network), id_{} {
-    const std::lock_guard lock(network.windows_mutex_);
-    std::vector<bool>& taken = network.taken_;
-    while (id_.number < taken.size() && taken[id_.number])
-        ++id_.number;
-    if (id_.number == taken.size()) {
-        taken.push_back(false);
-        network.windows_.push_back(nullptr);
-        network.generations_.push_back(0);
-    }
-    taken[id_.number] = true;
-    id_.generation = ++network.generations_[id_.number];
-}
-
-Network::ClaimedId::ClaimedId(ClaimedId&& other) noexcept
-    : network_(std::exchange(other.network_, nullptr)), id_(other.id_) {}
-
-Network::ClaimedId::~ClaimedId() {
-    if (network_ == nullptr)
-        return;
-    const std::lock_guard lock(network_->windows_mutex_);
-    network_->windows_[id_.number] = nullptr;
-    network_->taken_[id_.number] = false;
-}
-
-void Network::ClaimedId::give_to(MessageSink& window) {
-    const std::lock_guard lock(network_->windows_mutex_);
-    network_->windows_[id_.number] = &window;
-}
-
-MessageSink* Network::window(WindowId id) const {
-    const std::lock_guard lock(windows_mutex_);
-    const bool is_that = id.number < windows_.size() && generations_[id.number] == id.generation;
-    return is_that ? windows_[id.number] : nullptr;
 }
 
 } // namespace rmalock::network

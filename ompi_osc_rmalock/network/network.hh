@@ -20,9 +20,10 @@
 #include "ucx_glue/worker.hh"
 #include "network/doorbell.hh"
 #include "network/groups.hh"
-#include "network/message_sink.hh"
+#include "network/answers.hh"
+#include "network/inbox.hh"
 #include "network/reach.hh"
-#include "network/window_id.hh"
+#include "network/window_directory.hh"
 
 namespace rmalock::network {
 
@@ -45,8 +46,6 @@ class Network {
     /// needed and wanted. If the system refuses it, the process does without, says so, and tells
     /// others that it has none.
     void settle(AtomicsBy by);
-    /// Debug parameter check_messages.
-    bool checks_messages() const { return checks_messages_; }
     bool has_thread() const { return has_thread_; }
     /// A number for the transports that this process may take.
     std::uint64_t transports() const { return transports_; }
@@ -89,30 +88,17 @@ class Network {
     /// each time. A sleeper that is missed has slept its half millisecond.
     static constexpr std::chrono::milliseconds kWatch{200};
 
-    /// The name of a window that messages are for. Taken before the window exists, since it takes
-    /// part in the exchange that creates it.
-    class ClaimedId {
-      public:
-        explicit ClaimedId(Network& network);
-        ClaimedId(ClaimedId&& other) noexcept;
-        ClaimedId& operator=(ClaimedId&&) = delete;
-        ~ClaimedId();
-        WindowId value() const { return id_; }
-        /// From here on messages go there.
-        void give_to(MessageSink& window);
-
-      private:
-        Network* network_;
-        WindowId id_;
-    };
-    /// With the worker locked, from a handler. Null: no such window; one that had the number may
-    /// have been freed.
-    MessageSink* window(WindowId id) const;
+    /// The windows that messages are for.
+    WindowDirectory& windows() { return windows_; }
+    /// What this process's requests wait for.
+    Answers& answers() { return answers_; }
 
   private:
     Network(const rmalock_params_t& params, ucx::PeerId self);
     /// `any`: something arrived, and may have changed a word that a process of this node waits for.
     static bool after_progress(bool any);
+    static void handle(ucx::PeerId from, std::span<const std::byte> header,
+                       std::span<const std::byte> data);
     void start_thread(std::chrono::seconds peer_timeout);
     void wake_neighbours();
     void hear_neighbours();
@@ -131,12 +117,9 @@ class Network {
     std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
     const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
-    const bool checks_messages_;
-    mutable std::mutex windows_mutex_; ///< of the windows and groups
-    std::vector<MessageSink*>
-        windows_;             ///< by number; null: given back, or the window is not there yet
-    std::vector<bool> taken_; ///< by number
-    std::vector<std::uint32_t> generations_; ///< by number: of the last window that had it, from 1
+    WindowDirectory windows_;
+    Answers answers_;
+    mutable std::mutex mutex_; ///< of what is known of processes, and of watched_
     Groups linked_, reached_;
     std::unordered_map<std::uint64_t, std::string> missed_; ///< by process: why
     std::unordered_set<std::uint64_t> far_;       ///< processes on other nodes that windows reach
@@ -145,6 +128,7 @@ class Network {
     std::unordered_map<std::uint32_t, Clock::time_point> watched_;
     Doorbell doorbell_;
     ucx::Worker worker_;
+    Inbox inbox_; ///< with worker_ locked
     const int event_;
     const std::uint64_t transports_;
     bool thread_refused_ = false; ///< under settling_

@@ -14,7 +14,8 @@ namespace rmalock::network {
 using fabric::Value;
 using fabric::Word;
 
-Remote::Remote(Network& network) : network_(network), id_(network), threads_(host().threads) {}
+Remote::Remote(Network& network)
+    : network_(network), id_(network.windows()), threads_(host().threads) {}
 
 int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
                    std::size_t memory_bytes) {
@@ -88,7 +89,7 @@ Remote::Reachable& Remote::reachable(Rank target) {
     found.state = ucx::RemoteKey(worker(), *peer, keys.first(reach.state_key));
     if (reach.memory_key != 0)
         found.memory = ucx::RemoteKey(worker(), *peer, keys.subspan(reach.state_key));
-    found.outbox.address(reach.window);
+    found.outbox.address(reach.window, network_.answers());
     found.peer = peer;
     return found;
 }

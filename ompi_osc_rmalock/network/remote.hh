@@ -14,8 +14,8 @@
 #include "fabric/tally.hh"
 #include "ucx_glue/worker.hh"
 #include "network/exchange.hh"
-#include "network/messages.hh"
 #include "network/network.hh"
+#include "network/outbox.hh"
 #include "network/reach.hh"
 
 namespace rmalock::network {
@@ -87,7 +87,7 @@ class Remote final : public fabric::RemoteWords {
 
     Network& network() { return network_; }
     ucx::Worker& worker() { return network_.worker(); }
-    Network::ClaimedId& id() { return id_; }
+    WindowDirectory::ClaimedId& id() { return id_; }
 
     /// A region of a DYNAMIC window's target, reached by a key of its own.
     void move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
@@ -131,7 +131,7 @@ class Remote final : public fabric::RemoteWords {
     }
 
     Network& network_;
-    Network::ClaimedId id_;
+    WindowDirectory::ClaimedId id_;
     fabric::Waiter waiter_;
     const bool threads_;
     fabric::Count verbs_, round_trips_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ucx_glue/worker.hh"
-#include "network/reachability.hh"
+#include "network/trial_pairs.hh"
 
 namespace rmalock::network {
 

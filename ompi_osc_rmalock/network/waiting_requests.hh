@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "network/messages.hh"
+#include "network/message.hh"
+#include "ucx_glue/types.hh"
 
 namespace rmalock::network {
 

@@ -157,8 +157,7 @@ bool rmalock_completion_done(const rmalock_completion_t* completion) {
 
 Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completion_t* completion) {
     return guarded([&] {
-        as_window(window).wait_for(
-            *as_completion(const_cast<rmalock_completion_t*>(completion)));
+        as_window(window).wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
         return RMALOCK_OK;
     });
 }

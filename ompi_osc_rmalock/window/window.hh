@@ -23,7 +23,7 @@
 #include "window/sync/held.hh"
 #include "window/data/kernels.hh"
 #include "window/create/memory.hh"
-#include "network/messages.hh"
+#include "network/message.hh"
 #include "network/neighbours.hh"
 #include "window/create/plan.hh"
 #include "window/data/regions.hh"

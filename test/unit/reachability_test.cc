@@ -1,4 +1,4 @@
-#include "network/reachability.hh"
+#include "network/trial_pairs.hh"
 
 #include <gtest/gtest.h>
 

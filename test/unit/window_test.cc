@@ -24,7 +24,7 @@
 
 #include "fabric/waiter.hh"
 #include "rmalock_api.h"
-#include "network/messages.hh"
+#include "network/message.hh"
 #include "network/network.hh"
 #include "window/data/regions.hh"
 

@@ -11,7 +11,7 @@
 #include "window/data/access.hh"
 #include "window/data/kernels.hh"
 #include "network/message_check.hh"
-#include "network/messages.hh"
+#include "network/message.hh"
 #include "network/remote.hh"
 #include "window/data/stream.hh"
 

@@ -1,6 +1,4 @@
-// Active messages between the processes of a window: accumulates that the target's CPU applies, and
-// their acknowledgement. Everything else that windows do across the network needs no code at the
-// target.
+// What a window sends to one target, until it is known to be applied.
 #pragma once
 
 #include <atomic>
@@ -9,10 +7,9 @@
 #include <mutex>
 #include <span>
 
-#include "network/window_id.hh"
-#include "rmalock_api.h"
+#include "network/answers.hh"
+#include "network/message.hh"
 #include "ucx_glue/completion.hh"
-#include "ucx_glue/types.hh"
 
 namespace rmalock::ucx {
 class Peer;
@@ -20,39 +17,6 @@ class Worker;
 } // namespace rmalock::ucx
 
 namespace rmalock::network {
-
-enum class MessageKind : std::uint8_t {
-    accumulate,   ///< runs, operands -> result, if it has a ticket
-    compare_swap, ///< one run, what is expected, what is desired -> result
-    flush,        ///< -> flushed, when everything sent before has been applied
-    result,       ///< an answer, with data
-    flushed,      ///< an answer
-};
-
-struct MessageHeader {
-    MessageKind kind;
-    std::uint8_t op;           ///< rmalock_op_t
-    std::uint8_t element_kind; ///< rmalock_kind_t
-    std::uint8_t has_operand;
-    std::uint32_t element_size;
-    WindowId window;    ///< at the target
-    std::uint64_t runs; ///< how many Runs the data begin with
-    /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
-    std::uint64_t ticket;
-};
-
-/// Neighbouring elements of the target: bytes from the start of its memory (an address in DYNAMIC
-/// windows).
-struct MessageRun {
-    std::uint64_t offset, count;
-};
-
-/// What the C side keeps room for.
-inline ucx::Completion* as_completion(rmalock_completion_t* completion) {
-    static_assert(sizeof(ucx::Completion) == sizeof(rmalock_completion_t));
-    static_assert(alignof(ucx::Completion) == alignof(rmalock_completion_t));
-    return reinterpret_cast<ucx::Completion*>(completion);
-}
 
 /// The messages of a window to one target, as the origin counts them: by the bytes that they and
 /// their answers take at a target.
@@ -71,8 +35,12 @@ class Outbox {
     /// What a waiting request takes beside its data.
     static constexpr std::uint64_t kRequest = 2 * sizeof(MessageHeader);
 
-    /// The window at the target that they are for; before the first.
-    void address(WindowId window) { window_ = window; }
+    /// The window at the target that they are for, and where this process takes answers; before the
+    /// first.
+    void address(WindowId window, Answers& answers) {
+        window_ = window;
+        answers_ = &answers;
+    }
     /// Sends a request. `result`, if not null, receives `result_bytes` from the answer;
     /// `completion` (may be null) then expects a part more until it has. False: the next one has to
     /// wait until has_room().
@@ -94,30 +62,16 @@ class Outbox {
     bool results_done() const { return results_.done(); }
 
   private:
-    friend class Messages;
     void send_flush(ucx::Worker& worker, ucx::Peer& peer);
 
     std::mutex mutex_; ///< keeps the order of the counts that of the messages
     WindowId window_{};
+    Answers* answers_ = nullptr;
     std::atomic<std::uint64_t> sent_{0};
     std::uint64_t expected_ = 0; ///< so much of it an answer is under way for, or has come
     std::atomic<bool> used_{false};
     std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};
     ucx::Completion results_;
-};
-
-/// The receiving end. With the worker locked, in whichever thread runs progress.
-class Messages {
-  public:
-    static void handle(ucx::PeerId from, std::span<const std::byte> header,
-                       std::span<const std::byte> data);
-    /// Tries again what could not be applied. True: some of it still waits.
-    static bool retry();
-
-  private:
-    static bool serve(ucx::PeerId from, const MessageHeader& header,
-                      std::span<const std::byte> data);
-    static void answered(const MessageHeader& header, std::span<const std::byte> data);
 };
 
 } // namespace rmalock::network

@@ -1,0 +1,53 @@
+// Active messages between the processes of a window: accumulates that the target's CPU applies, and
+// their acknowledgement. Everything else that windows do across the network needs no code at the
+// target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "network/window_id.hh"
+#include "rmalock_api.h"
+#include "ucx_glue/completion.hh"
+
+namespace rmalock::network {
+
+enum class MessageKind : std::uint8_t {
+    accumulate,   ///< runs, operands -> result, if it has a ticket
+    compare_swap, ///< one run, what is expected, what is desired -> result
+    flush,        ///< -> flushed, when everything sent before has been applied
+    result,       ///< an answer, with data
+    flushed,      ///< an answer
+};
+
+struct MessageHeader {
+    MessageKind kind;
+    std::uint8_t op;           ///< rmalock_op_t
+    std::uint8_t element_kind; ///< rmalock_kind_t
+    std::uint8_t has_operand;
+    std::uint32_t element_size;
+    WindowId window;    ///< at the target
+    std::uint64_t runs; ///< how many Runs the data begin with
+    /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
+    std::uint64_t ticket;
+};
+
+/// Neighbouring elements of the target: bytes from the start of its memory (an address in DYNAMIC
+/// windows).
+struct MessageRun {
+    std::uint64_t offset, count;
+};
+
+/// What the C side keeps room for.
+inline ucx::Completion* as_completion(rmalock_completion_t* completion) {
+    static_assert(sizeof(ucx::Completion) == sizeof(rmalock_completion_t));
+    static_assert(alignof(ucx::Completion) == alignof(rmalock_completion_t));
+    return reinterpret_cast<ucx::Completion*>(completion);
+}
+
+inline std::span<const std::byte> bytes_of(const MessageHeader& header) {
+    return std::as_bytes(std::span(&header, 1));
+}
+
+} // namespace rmalock::network
