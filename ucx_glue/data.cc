@@ -113,7 +113,7 @@ void Worker::post(const Request& request) {
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();
-    if (!peer.met_ && !std::exchange(peer.greeted_, true))
+    if (peer.begins_contact())
         greet(peer, 0); // puts begin with the answer
     if (peer.queue_ == nullptr && has_room(peer))
         return issue(request);
@@ -131,7 +131,7 @@ void Worker::list(Peer& peer) {
 }
 
 bool Worker::has_room(const Peer& peer) const {
-    if (!peer.met_)
+    if (!peer.met())
         return false;
     return in_flight_ < options_.most_outstanding ||
            peer.issued_.load(std::memory_order_relaxed) -

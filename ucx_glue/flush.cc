@@ -23,7 +23,7 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
 bool Worker::Goal::reached() const {
     return peer->flushed_.load(std::memory_order_acquire) >= posted &&
            peer->heard_.load(std::memory_order_acquire) >= told &&
-           (told == 0 || !peer->parting_.load(std::memory_order_acquire));
+           (told == 0 || peer->words_way() != WordsWay::greeted);
 }
 
 /// Begins a flush unless one that covers the goal is under way; false while part of it is queued,

@@ -15,6 +15,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/memory.hh \
 	ucx_glue/messages.cc \
 	ucx_glue/operation.hh \
+	ucx_glue/peer.hh \
 	ucx_glue/printed.hh \
 	ucx_glue/progress_thread.cc \
 	ucx_glue/progress_thread.hh \

@@ -133,13 +133,13 @@ void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t va
                               address, value};
     const Lock lock = locked_for_message();
     ++counters_.posts;
-    if (peer.words_way_ != WordsWay::apart)
+    if (peer.words_way() != WordsWay::apart)
         part_words(peer);
     peer.told_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
     // One question at a time: an origin that tells much at once goes on as it began.
-    if (peer.words_way_ == WordsWay::met && peer.asked_.load() == peer.heard_.load())
+    if (peer.words_way() == WordsWay::met && peer.asked_.load() == peer.heard_.load())
         ask({&peer, 0, peer.told_.load()});
 }
 
@@ -148,19 +148,18 @@ void Worker::part_words(Peer& peer) {
     constexpr std::uint64_t kFew = 16;
     if (peer.told_.load(std::memory_order_relaxed) < kFew)
         return;
-    if (peer.words_way_ == WordsWay::shared && !peer.together_ && has_room_for_words()) {
-        peer.parting_.store(true, std::memory_order_relaxed);
+    if (peer.words_way() == WordsWay::shared && !peer.together_ && has_room_for_words()) {
         open(peer.words_endpoint_, peer);
-        peer.words_way_ = WordsWay::greeted;
+        peer.go(WordsWay::greeted);
         transmit_by(peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
     }
-    if (peer.words_way_ == WordsWay::met && peer.all_stored())
-        peer.words_way_ = WordsWay::apart;
+    if (peer.words_way() == WordsWay::met && peer.all_stored())
+        peer.go(WordsWay::apart);
 }
 
 void Worker::transmit_word(Peer& peer, const WordMessage& message) {
-    if (peer.words_way_ == WordsWay::apart)
+    if (peer.words_way() == WordsWay::apart)
         transmit_by(peer.words_endpoint_, kWordId, bytes_of(message), {});
     else
         transmit(peer, kWordId, bytes_of(message), {});

@@ -25,7 +25,7 @@ void Worker::check_peers(Clock::duration timeout) {
             take_failure("another node has not answered for " +
                          std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
                          " s (parameter peer_timeout)");
-        else if (!peer->pulse_ && !anew && peer->answers_ && peer->met_ &&
+        else if (!peer->pulse_ && !anew && peer->answers_ && peer->met() &&
                  peer->endpoint_ != nullptr)
             ask_for_pulse(*peer, now);
     }

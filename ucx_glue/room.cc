@@ -24,12 +24,12 @@ Connections Worker::connections() const {
 void Worker::connect(const fabric::Waiter& waiter, Peer& peer) {
     {
         const Lock lock = locked();
-        if (!peer.met_ && !std::exchange(peer.greeted_, true))
+        if (peer.begins_contact())
             greet(peer, 0);
     }
     wait_for(waiter, [&] {
         const Lock lock = locked();
-        return peer.met_;
+        return peer.met();
     });
 }
 
@@ -59,7 +59,7 @@ void Worker::look_at_descriptors() {
         options_.descriptors_near(now);
     const std::lock_guard peers_lock(peers_mutex_);
     for (const auto& [id, peer] : peers_)
-        if (peer->met_ && peer->endpoint_ != nullptr && !peer->tells_apart_)
+        if (peer->met() && peer->endpoint_ != nullptr && !peer->tells_apart_)
             answer(*peer, Peer::kTogether);
 }
 

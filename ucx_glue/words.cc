@@ -41,7 +41,7 @@ std::size_t count_lanes(ucp_ep* endpoint) {
 } // namespace
 
 void Callbacks::finish_fetch(Operation& operation) {
-    operation.peer->met_ = true;
+    operation.peer->contact_ = Contact::met;
     operation.done.store(true, std::memory_order_release);
 }
 
@@ -98,7 +98,7 @@ Operation& Worker::begin_fetch(Peer& peer, Fetch what, RemoteAddress address, co
 
 bool Worker::orders_behind_puts(Peer& peer) {
     const Lock lock = locked();
-    return peer.met_ && peer.queue_ == nullptr && peer.data_unflushed() &&
+    return peer.met() && peer.queue_ == nullptr && peer.data_unflushed() &&
            peer.read_.load(std::memory_order_relaxed) <=
                peer.flushed_.load(std::memory_order_relaxed) &&
            lanes(peer) == Lanes::one;

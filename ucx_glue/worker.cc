@@ -210,10 +210,7 @@ void Worker::close(const std::vector<Peer*>& peers) {
                 if (UCS_PTR_IS_PTR(request))
                     closing.push_back(request);
             }
-            peer->met_ = peer->greeted_ = peer->tells_apart_ = false;
-            peer->words_way_ = WordsWay::shared;
-            peer->parting_ = false;
-            peer->pulse_.reset();
+            peer->parted();
         }
     }
     const auto deadline = std::chrono::steady_clock::now() + kMostClosingTime;

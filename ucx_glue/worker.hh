@@ -10,14 +10,12 @@
 // the worker keeps the first such failure, and progress() throws it, so that every wait ends.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -28,151 +26,11 @@
 #include "ucx_glue/descriptors.hh"
 #include "ucx_glue/memory.hh"
 #include "ucx_glue/operation.hh"
+#include "ucx_glue/peer.hh"
 #include "ucx_glue/relief.hh"
 #include "ucx_glue/types.hh"
 
 namespace rmalock::ucx {
-
-/// Over how many connections of the transports' an endpoint sends. Over one, all arrives in the
-/// order in which it was sent; over several ucp_worker_fence is not relied on, which in UCX's weak
-/// mode (UCX_FENCE_MODE) has no lane wait for another.
-enum class Lanes : std::uint8_t { unknown, one, several };
-
-/// Which way told words go (Worker::tell).
-enum class WordsWay : std::uint8_t {
-    shared,  ///< over the endpoint for all else; there is no other one
-    greeted, ///< the same; the words' own was greeted and has brought nothing back
-    met,     ///< the same; it has, and words take it once all that were told are stored
-    apart,   ///< over their own endpoint
-};
-
-/// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
-class Peer {
-  public:
-    Peer(PeerId id, Bytes address, bool answers)
-        : id_(id), address_(std::move(address)), answers_(answers) {}
-    PeerId id() const { return id_; }
-
-  private:
-    friend class Worker;
-    friend class RemoteKey;
-    friend struct Callbacks;
-    /// Changed with the worker locked, read by waits without it.
-    using Count = std::atomic<std::uint64_t>;
-
-    /// Whether something may not have arrived at the peer yet.
-    bool unflushed() const {
-        return flushed_.load(std::memory_order_acquire) !=
-                   posted_.load(std::memory_order_acquire) ||
-               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
-               parting_.load(std::memory_order_acquire);
-    }
-
-    /// All up to number `posted` is complete at the peer.
-    void covered(std::uint64_t posted) {
-        flushed_.store(std::max(posted, flushed_.load(std::memory_order_relaxed)),
-                       std::memory_order_release);
-    }
-
-    /// What a greeting over the words' own endpoint says; over the other one it says 0.
-    static constexpr std::uint64_t kWordsGreeting = ~std::uint64_t{0};
-    /// What a pulse says (Worker::check_peers).
-    static constexpr std::uint64_t kPulse = kWordsGreeting - 1;
-    /// Comes as an answer, unasked: the peer is short of descriptors, and words are to go without
-    /// an endpoint of their own.
-    static constexpr std::uint64_t kTogether = kWordsGreeting - 2;
-
-    /// All words up to number `told` are stored; or a greeting or a pulse is answered.
-    void hear(std::uint64_t told) {
-        if (told == kPulse)
-            return pulse_.reset();
-        if (told == kTogether) {
-            together_ = true;
-            return;
-        }
-        if (told == kWordsGreeting) {
-            words_way_ = WordsWay::met;
-            parting_.store(false, std::memory_order_release);
-            return;
-        }
-        met_ = met_ || told == 0;
-        heard_.store(std::max(told, heard_.load(std::memory_order_relaxed)),
-                     std::memory_order_release);
-    }
-
-    /// All words that were told are stored: the next ones may take another way.
-    bool all_stored() const {
-        return heard_.load(std::memory_order_acquire) == told_.load(std::memory_order_relaxed);
-    }
-
-    /// Whether only gets were posted since the last flush: they are complete at the peer when they
-    /// are at this side.
-    bool has_only_read() const {
-        return written_.load(std::memory_order_acquire) <= flushed_.load(std::memory_order_acquire);
-    }
-
-    /// Whether a put or get may not have arrived; words that were posted since do not count.
-    bool data_unflushed() const {
-        return flushed_.load(std::memory_order_acquire) < data_.load(std::memory_order_acquire);
-    }
-
-    /// Whether a posted word may not have arrived; puts and gets that were posted since do not
-    /// count.
-    bool words_unflushed() const {
-        return flushed_.load(std::memory_order_acquire) < words_.load(std::memory_order_acquire) ||
-               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
-               parting_.load(std::memory_order_acquire);
-    }
-
-    /// Operations do not complete in the order in which they were posted, so only 0 says which
-    /// have. What has been completed is read first: it cannot overtake what was posted by then.
-    std::uint64_t outstanding() const {
-        const std::uint64_t completed = completed_.load(std::memory_order_acquire);
-        return posted_.load(std::memory_order_acquire) - completed;
-    }
-
-    PeerId id_;
-    Bytes address_;
-    bool answers_;                                               ///< see Worker::introduce
-    std::optional<std::chrono::steady_clock::time_point> pulse_; ///< since when one is unanswered
-    ucp_ep* endpoint_ = nullptr;                                 ///< created on first use
-    /// Another one, for told words alone (see Worker::tell), opened for peers that are told often
-    /// while descriptors are plenty. Words take it once it has brought something back and all that
-    /// went over the first one are stored. So a release does not wait for a connection while the
-    /// next lock overtakes it.
-    ucp_ep* words_endpoint_ = nullptr;
-    WordsWay words_way_ = WordsWay::shared;
-    bool together_ = false;    ///< it is not to be opened
-    bool tells_apart_ = false; ///< the peer has such an endpoint to this process
-    /// It was greeted and has brought nothing back: flushes wait for that, so that no peer is asked
-    /// that may have gone.
-    std::atomic<bool> parting_{false};
-    std::size_t held_ = 0; ///< see Worker::hold
-    /// Something has come back over the endpoint. Puts wait for that: while both sides connect at
-    /// once, UCX 1.13 can lose what a put over TCP waits for, and crash.
-    bool met_ = false;
-    bool greeted_ = false; ///< and was asked for
-    Lanes lanes_ = Lanes::unknown;
-    // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
-    // what had been issued when it began; counts, not a flag, since other threads post while it is
-    // under way.
-    Count posted_{0};    ///< asked for
-    Count data_{0};      ///< of posted_: up to the last put or get
-    Count words_{0};     ///< of posted_: up to the last word
-    Count written_{0};   ///< of posted_: up to the last that is not a get
-    Count read_{0};      ///< of posted_: up to the last get
-    Count issued_{0};    ///< given to UCX
-    Count completed_{0}; ///< complete at this side
-    Count flushing_{0};  ///< complete at the peer when the last flush that began is
-    Count flushed_{0};   ///< complete at the peer
-    // Words that were told, counted apart: they wait in no queue, and UCX's flush does not cover
-    // them.
-    Count told_{0};       ///< sent
-    Count asked_{0};      ///< of them: the peer was asked to say when it has stored them
-    Count heard_{0};      ///< and has said so
-    bool listed_ = false; ///< is in the worker's list of peers to flush
-    std::unique_ptr<std::deque<Request>> queue_; ///< posted, not issued; null while there is none
-};
 
 /// The atomics that return what was there before.
 enum class Fetch { add, swap, compare_swap };
