@@ -102,35 +102,44 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/window_directory.hh \
 	ompi_osc_rmalock/network/window_id.hh \
 	ompi_osc_rmalock/window/api.cc \
+	ompi_osc_rmalock/window/create/body.cc \
+	ompi_osc_rmalock/window/create/body.hh \
+	ompi_osc_rmalock/window/create/exposure.hh \
+	ompi_osc_rmalock/window/create/foundation.cc \
+	ompi_osc_rmalock/window/create/foundation.hh \
 	ompi_osc_rmalock/window/create/memory.cc \
 	ompi_osc_rmalock/window/create/memory.hh \
 	ompi_osc_rmalock/window/create/plan.cc \
 	ompi_osc_rmalock/window/create/plan.hh \
+	ompi_osc_rmalock/window/create/record.hh \
+	ompi_osc_rmalock/window/create/regions.cc \
+	ompi_osc_rmalock/window/create/regions.hh \
 	ompi_osc_rmalock/window/create/segment.cc \
 	ompi_osc_rmalock/window/create/segment.hh \
+	ompi_osc_rmalock/window/create/stores.hh \
+	ompi_osc_rmalock/window/create/stream.hh \
+	ompi_osc_rmalock/window/create/waiters.cc \
+	ompi_osc_rmalock/window/create/waiters.hh \
 	ompi_osc_rmalock/window/data/access.cc \
 	ompi_osc_rmalock/window/data/access.hh \
 	ompi_osc_rmalock/window/data/accumulate.cc \
 	ompi_osc_rmalock/window/data/accumulate_far.cc \
-	ompi_osc_rmalock/window/data/exposure.hh \
 	ompi_osc_rmalock/window/data/kernels.cc \
 	ompi_osc_rmalock/window/data/kernels.hh \
-	ompi_osc_rmalock/window/data/regions.cc \
-	ompi_osc_rmalock/window/data/regions.hh \
-	ompi_osc_rmalock/window/data/stores.hh \
-	ompi_osc_rmalock/window/data/stream.hh \
 	ompi_osc_rmalock/window/diag/blame.cc \
 	ompi_osc_rmalock/window/diag/blame.hh \
 	ompi_osc_rmalock/window/diag/counts.cc \
 	ompi_osc_rmalock/window/diag/counts.hh \
-	ompi_osc_rmalock/window/diag/observe.hh \
-	ompi_osc_rmalock/window/diag/record.hh \
+	ompi_osc_rmalock/window/diag/observed.cc \
+	ompi_osc_rmalock/window/diag/observed.hh \
 	ompi_osc_rmalock/window/diag/watch.cc \
 	ompi_osc_rmalock/window/diag/watch.hh \
 	ompi_osc_rmalock/window/sync/active.cc \
 	ompi_osc_rmalock/window/sync/courtesy.hh \
 	ompi_osc_rmalock/window/sync/epoch.cc \
 	ompi_osc_rmalock/window/sync/epoch.hh \
+	ompi_osc_rmalock/window/sync/epochs.cc \
+	ompi_osc_rmalock/window/sync/epochs.hh \
 	ompi_osc_rmalock/window/sync/held.hh \
 	ompi_osc_rmalock/window/sync/passive.cc \
 	ompi_osc_rmalock/window/sync/plain.hh \

@@ -5,6 +5,7 @@
 
 #include "window/data/access.hh"
 #include "window/sync/plain.hh"
+#include "window/window.hh"
 
 using rmalock::network::as_completion;
 using rmalock::window::Direction;

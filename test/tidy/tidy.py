@@ -4,6 +4,7 @@
 Each rule is a function that yields "file:line: what is wrong". Run from anywhere; part of `make check`.
 `tidy.py --selftest` checks that every rule finds what it is there for.
 """
+import collections
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -84,11 +85,60 @@ def mpi_stays_at_the_boundary(tree):
             yield f"{name}:{number}: includes {header}; only the boundary files may"
 
 
-def locks_know_nothing_above_the_fabric(tree):
+# The folders that each folder of the sources may include from, besides itself.
+BELOW = {
+    "fabric": set(),
+    "topology": {"fabric"},
+    "locks": {"fabric", "topology"},
+    "ucx_glue": {"fabric"},
+    "network": {"fabric", "ucx_glue", "core"},
+    "window": {"fabric", "topology", "locks", "ucx_glue", "network", "core"},
+}
+
+
+def room_of(path):
+    """The folder of a source as BELOW calls it; core: host.hh and rmalock_api.h, which lie above them all."""
+    parts = path.removeprefix("ompi_osc_rmalock/").split("/")
+    return parts[0] if len(parts) > 1 else "core"
+
+
+def included_files(tree):
     for name, number, header in tree.includes():
-        if name.startswith(("ompi_osc_rmalock/locks/", "ompi_osc_rmalock/fabric/")):
-            if header.startswith(("window/", "rmalock_api")):
-                yield f"{name}:{number}: includes {header}, which is above it"
+        for path in (f"ompi_osc_rmalock/{header}", header):
+            if name.startswith(("ompi_osc_rmalock/", "ucx_glue/")) and path in tree.files:
+                yield name, number, path
+                break
+
+
+def arrows_run_down(tree):
+    for name, number, path in included_files(tree):
+        room, other = room_of(name), room_of(path)
+        if room in BELOW and other != room and other not in BELOW[room]:
+            yield f"{name}:{number}: includes {path}; {room}/ may include from {sorted(BELOW[room])}"
+
+
+def no_files_run_in_circles(tree):
+    """A header and its implementation count as one file; in ucx_glue/ each file counts alone, since Worker's functions
+    are in several."""
+    def file_of(path):
+        return path if path.startswith("ucx_glue/") else re.sub(r"\.(hh|cc|h|c)$", "", path)
+
+    arrows = collections.defaultdict(set)
+    for name, _, path in included_files(tree):
+        if file_of(name) != file_of(path):
+            arrows[file_of(name)].add(file_of(path))
+    done = set()
+
+    def walk(file, way):
+        if file in way:
+            yield " -> ".join([*way[way.index(file):], file])
+        elif file not in done:
+            for other in sorted(arrows[file]):
+                yield from walk(other, [*way, file])
+            done.add(file)
+
+    for file in sorted(arrows):
+        yield from walk(file, [])
 
 
 def algorithms_only_wait_by_verbs(tree):
@@ -200,7 +250,7 @@ def text_is_clean(tree):
             yield f"{name}:1: no newline at the end"
 
 
-RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, locks_know_nothing_above_the_fabric,
+RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, arrows_run_down, no_files_run_in_circles,
          algorithms_only_wait_by_verbs, words_are_sequentially_consistent, comments_name_the_actor,
          functions_fit_a_screen, reference_is_of_the_source, readme_is_short, links_lead_somewhere, nothing_is_dead,
          text_is_clean]
@@ -209,7 +259,10 @@ BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
     ucx_stays_in_its_folder: {"perf/a.c": "#include <ucp/api/ucp.h>\n"},
     mpi_stays_at_the_boundary: {"ompi_osc_rmalock/window/a.cc": '#include "mpi.h"\n'},
-    locks_know_nothing_above_the_fabric: {"ompi_osc_rmalock/locks/a.hh": '#include "window/sync/held.hh"\n'},
+    arrows_run_down: {"ompi_osc_rmalock/network/a.hh": '#include "window/b.hh"\n', "ompi_osc_rmalock/window/b.hh": ""},
+    no_files_run_in_circles: {"ompi_osc_rmalock/locks/a.cc": '#include "locks/b.hh"\n',
+                              "ompi_osc_rmalock/locks/b.hh": '#include "locks/a.hh"\n',
+                              "ompi_osc_rmalock/locks/a.hh": ""},
     algorithms_only_wait_by_verbs: {"ompi_osc_rmalock/locks/a.hh": "while (fabric_.get(w) != 0)\n"},
     words_are_sequentially_consistent: {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},

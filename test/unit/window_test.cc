@@ -26,7 +26,7 @@
 #include "rmalock_api.h"
 #include "network/message.hh"
 #include "network/network.hh"
-#include "window/data/regions.hh"
+#include "window/create/regions.hh"
 
 namespace {
 

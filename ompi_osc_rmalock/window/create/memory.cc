@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "window/data/stream.hh"
+#include "window/create/stream.hh"
 
 namespace rmalock::window {
 namespace {

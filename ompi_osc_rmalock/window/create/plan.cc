@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "fabric/layout.hh"
-#include "window/data/exposure.hh"
+#include "window/create/exposure.hh"
 
 namespace rmalock::window {
 namespace {

@@ -12,7 +12,7 @@
 #include "network/reach.hh"
 #include "rmalock_api.h"
 #include "window/create/memory.hh"
-#include "window/diag/record.hh"
+#include "window/create/record.hh"
 #include "window/create/segment.hh"
 
 namespace rmalock::window {

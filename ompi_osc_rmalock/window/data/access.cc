@@ -1,9 +1,10 @@
 // Put and get, and the memory they may touch.
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "window/data/access.hh"
-#include "window/data/stream.hh"
+#include "window/create/stream.hh"
 
 namespace rmalock::window {
 namespace {
@@ -30,30 +31,14 @@ bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrd
 
 } // namespace
 
-Status Window::check_epoch_in_full(const char* call, Rank target) {
-    spell_out();
-    const Guard guard(*this);
-    switch (epoch_.load(std::memory_order_relaxed)) {
-    case Epoch::locked_all:
-    case Epoch::fence:
-        return RMALOCK_OK;
-    case Epoch::locked:
-        if (held_.find(target) != nullptr)
-            return RMALOCK_OK;
-        return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
-    case Epoch::started:
-        if (access_group_[static_cast<std::size_t>(target)])
-            return RMALOCK_OK;
-        return fail(RMALOCK_ERR_SYNC, call, target, "it is not in the group of MPI_Win_start");
-    case Epoch::none:
-    case Epoch::fence_maybe:
-        break;
-    }
-    return advance(Event::access, call, target);
-}
+Accesses::Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+                   std::unique_ptr<network::Remote> remote)
+    : Epochs(spec, std::move(segment), plan, std::move(remote)),
+      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate),
+      accumulate_queue_(fabric_, fabric::WindowSlots::accumulate) {}
 
-bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                      std::ptrdiff_t high, const rmalock_layout_t* side) {
+bool Accesses::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                        std::ptrdiff_t high, const rmalock_layout_t* side) {
     if (is_far(target)) { // waits for the network, so that no guard is held
         const auto found = [&] {
             return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
@@ -68,29 +53,8 @@ bool Window::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t l
     return table != nullptr && covers_all(*table, displacement, low, high, side);
 }
 
-Status Window::attach(void* base, std::size_t size) {
-    static constexpr char kCall[] = "MPI_Win_attach";
-    const Guard guard(*this);
-    if (regions_ == nullptr)
-        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
-    if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
-        return fail(RMALOCK_ERR_ATTACH, kCall, -1,
-                    "part of the %zu bytes at %p is attached already", size, base);
-    return RMALOCK_OK;
-}
-
-Status Window::detach(const void* base) {
-    static constexpr char kCall[] = "MPI_Win_detach";
-    const Guard guard(*this);
-    if (regions_ == nullptr)
-        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
-    if (!regions_->mine().detach(reinterpret_cast<std::uint64_t>(base)))
-        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "no attached memory begins at %p", base);
-    return RMALOCK_OK;
-}
-
-Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
-                            std::ptrdiff_t low, std::ptrdiff_t high) const {
+Status Accesses::out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                              std::ptrdiff_t low, std::ptrdiff_t high) const {
     const Part& part = this->part(target);
     if (regions_ != nullptr)
         return fail(RMALOCK_ERR_RANGE, call, target,
@@ -103,9 +67,9 @@ Status Window::out_of_range(const char* call, Rank target, std::ptrdiff_t displa
         displacement, part.disp_unit, low, high, static_cast<unsigned long long>(part.size));
 }
 
-Status Window::move(Direction direction, const char* call, Rank target,
-                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                    const Place& place, ucx::Completion* completion) {
+Status Accesses::move(Direction direction, const char* call, Rank target,
+                      const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                      const Place& place, ucx::Completion* completion) {
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, completion);
     order(direction);
@@ -117,9 +81,9 @@ Status Window::move(Direction direction, const char* call, Rank target,
                 static_cast<unsigned long long>(place.address), std::strerror(error));
 }
 
-Status Window::move_far(Direction direction, const char* call, Rank target,
-                        const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                        const Place& place, ucx::Completion* completion) {
+Status Accesses::move_far(Direction direction, const char* call, Rank target,
+                          const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                          const Place& place, ucx::Completion* completion) {
     const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
     try {
         for_each_run(origin_side, target_side,
@@ -139,18 +103,18 @@ Status Window::move_far(Direction direction, const char* call, Rank target,
     return RMALOCK_OK;
 }
 
-Status Window::move_and_wait(Direction direction, const char* call, Rank target,
-                             const rmalock_layout_t& origin_side,
-                             const rmalock_layout_t& target_side, const Place& place) {
+Status Accesses::move_and_wait(Direction direction, const char* call, Rank target,
+                               const rmalock_layout_t& origin_side,
+                               const rmalock_layout_t& target_side, const Place& place) {
     const Status status = move(direction, call, target, origin_side, target_side, place);
     if (place.network)
         remote_->flush(target);
     return status;
 }
 
-Status Window::transfer(Direction direction, const char* call, Rank target,
-                        std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
-                        const rmalock_layout_t& target_side, ucx::Completion* completion) {
+Status Accesses::transfer(Direction direction, const char* call, Rank target,
+                          std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
+                          const rmalock_layout_t& target_side, ucx::Completion* completion) {
     Place place;
     const Status status =
         access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
@@ -159,9 +123,9 @@ Status Window::transfer(Direction direction, const char* call, Rank target,
     return move(direction, call, target, origin_side, target_side, place, completion);
 }
 
-Status Window::find_memory(Direction direction, const char* call, Rank target,
-                           std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
-                           void*& memory) {
+Status Accesses::find_memory(Direction direction, const char* call, Rank target,
+                             std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                             void*& memory) {
     memory = nullptr;
     if (!part(target).mapped)
         return RMALOCK_OK;
@@ -172,9 +136,9 @@ Status Window::find_memory(Direction direction, const char* call, Rank target,
     return status;
 }
 
-Status Window::transfer_plain(Direction direction, const char* call, Rank target,
-                              std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
-                              std::size_t bytes, ucx::Completion* completion) {
+Status Accesses::transfer_plain(Direction direction, const char* call, Rank target,
+                                std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                                std::size_t bytes, ucx::Completion* completion) {
     Place place;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
     const Status status = access(call, target, displacement, offset, end, place);
@@ -187,9 +151,9 @@ Status Window::transfer_plain(Direction direction, const char* call, Rank target
     return RMALOCK_OK;
 }
 
-Status Window::move_plain(Direction direction, const char* call, Rank target, std::ptrdiff_t offset,
-                          const void* origin, std::size_t bytes, const Place& place,
-                          ucx::Completion* completion) {
+Status Accesses::move_plain(Direction direction, const char* call, Rank target,
+                            std::ptrdiff_t offset, const void* origin, std::size_t bytes,
+                            const Place& place, ucx::Completion* completion) {
     return move(direction, call, target, plain_layout(origin, bytes),
                 plain_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
 }

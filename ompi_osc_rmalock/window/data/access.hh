@@ -1,29 +1,147 @@
-// The checks that every RMA call makes before it touches memory, inline: they are a good part of
-// what a small put costs.
+// Put, get and accumulates of a window, and the checks that every RMA call makes before it touches
+// memory: those are inline, since they are a good part of what a small put costs.
 #pragma once
 
-#include "window/window.hh"
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "locks/parts/passing_ticket.hh"
+#include "locks/parts/ticket.hh"
+#include "network/message.hh"
+#include "window/data/kernels.hh"
+#include "window/sync/epochs.hh"
 
 namespace rmalock::window {
 
-[[gnu::always_inline]] inline bool Window::is_open_to(Rank target) {
-    if (only_lock_ == target)
-        return true;
-    // Epochs that open every target; no other thread can close one while an RMA call is under way,
-    // so a Guard would protect nothing.
-    const Epoch epoch = epoch_.load(std::memory_order_relaxed);
-    if (epoch == Epoch::locked_all || epoch == Epoch::fence)
-        return true;
-    return epoch == Epoch::locked && !threads_ && held_.find(target) != nullptr;
-}
+/// The fourth of a window's layers (window.hh).
+class Accesses : public Epochs {
+  public:
+    /// Put and get. `completion` may be null; it is done when the operation is complete at this
+    /// side.
+    Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                    ucx::Completion* completion);
+    /// See rmalock_at_hand.
+    std::byte* at_hand(Direction direction, Rank target, std::ptrdiff_t displacement,
+                       std::ptrdiff_t offset, std::size_t bytes);
+    std::byte* elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
+    /// Of the target's elements, for the accumulate that this process begins. An exclusive lock
+    /// excludes all others, those of other nodes, too: their unlock has waited for theirs.
+    Sharing sharing(Rank target) {
+        if (!has_alone(target))
+            return Sharing::shared;
+        order(Direction::put); // its stores are plain ones
+        return Sharing::alone;
+    }
+    /// Where the caller may copy itself, or null; see rmalock_find_memory.
+    Status find_memory(Direction direction, const char* call, Rank target,
+                       std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                       void*& memory);
+    /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
+    Status transfer_plain(Direction direction, const char* call, Rank target,
+                          std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                          std::size_t bytes, ucx::Completion* completion);
+    Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
+                      const rmalock_combination_t& what);
+    Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                            const void* compare, const void* desired, void* result);
 
-[[gnu::always_inline]] inline Status Window::check_epoch(const char* call, Rank target) {
-    return is_open_to(target) ? RMALOCK_OK : check_epoch_in_full(call, target);
-}
+  protected:
+    Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+             std::unique_ptr<network::Remote> remote);
+    ~Accesses() = default;
 
-[[gnu::always_inline]] inline bool Window::locate(Rank target, std::ptrdiff_t displacement,
-                                                  std::ptrdiff_t low, std::ptrdiff_t high,
-                                                  Place& place) const {
+    /// See network::MessageSink. False: the accumulate lock is taken.
+    bool apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
+                       std::vector<std::byte>& result);
+    std::string flaw_of_message(ucx::PeerId from, const network::MessageHeader& header,
+                                std::span<const std::byte> data) const;
+
+  private:
+    using AccumulateLock = locks::PassingTicket<locks::WindowFabric>;
+    using AccumulateQueue = locks::Ticket<locks::WindowFabric>;
+
+    /// Holds the target's accumulate lock for a scope. Both locks are fair: a process that spins on
+    /// an element must not keep out the one that it waits for.
+    ///
+    /// Where CPUs do the atomics, a handler of messages wants the lock, too, and cannot wait
+    /// (apply): a released lock lies free, and running processes pass waiters that do not run, a
+    /// bounded number of times. Where adapters do, everybody takes it for every accumulate over the
+    /// network, and it is handed over without a further round trip.
+    class AccumulateGuard {
+      public:
+        AccumulateGuard(Accesses& window, Rank target)
+            : window_(window), target_(target),
+              hold_(window.cpu_atomics() ? window.accumulate_lock_.acquire_exclusive(target)
+                                         : window.accumulate_queue_.acquire_exclusive(target)) {}
+        ~AccumulateGuard() {
+            if (window_.cpu_atomics())
+                window_.accumulate_lock_.release_exclusive(target_, hold_);
+            else
+                window_.accumulate_queue_.release_exclusive(target_, hold_);
+        }
+        AccumulateGuard(const AccumulateGuard&) = delete;
+        AccumulateGuard& operator=(const AccumulateGuard&) = delete;
+
+      private:
+        Accesses& window_;
+        Rank target_;
+        locks::Hold hold_;
+    };
+
+    /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
+    /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
+    /// those of `side`, if given; it fails if they reach outside the target's memory.
+    Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                  std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
+    bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                Place& place) const;
+    /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from
+    /// it, are attached at the target.
+    bool attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
+                  const rmalock_layout_t* side);
+    Status out_of_range(const char* call, Rank target, std::ptrdiff_t displacement,
+                        std::ptrdiff_t low, std::ptrdiff_t high) const;
+    /// A copy that reports what failed. Across the network it is only begun.
+    Status move(Direction direction, const char* call, Rank target,
+                const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                const Place& place, ucx::Completion* completion = nullptr);
+    [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
+                                        std::ptrdiff_t offset, const void* origin,
+                                        std::size_t bytes, const Place& place,
+                                        ucx::Completion* completion);
+    /// The same, complete on return.
+    Status move_and_wait(Direction direction, const char* call, Rank target,
+                         const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                         const Place& place);
+    Status move_far(Direction direction, const char* call, Rank target,
+                    const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
+                    const Place& place, ucx::Completion* completion);
+
+    void send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place);
+    void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
+                               const void* desired, void* result, const Place& place);
+    void apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
+                   std::span<const std::byte>& data, std::vector<std::byte>& result);
+    [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
+                                              std::byte* theirs, const Elements& mine,
+                                              std::size_t bytes);
+    Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                             const Place& place);
+    Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
+                                   const void* compare, const void* desired, void* result,
+                                   const Place& place);
+
+    AccumulateLock accumulate_lock_;   ///< see AccumulateGuard; its word …
+    AccumulateQueue accumulate_queue_; ///< … is this one's, too: a window uses one of them
+};
+
+[[gnu::always_inline]] inline bool Accesses::locate(Rank target, std::ptrdiff_t displacement,
+                                                    std::ptrdiff_t low, std::ptrdiff_t high,
+                                                    Place& place) const {
     const Part& part = this->part(target);
     std::ptrdiff_t offset, first, end;
     if (__builtin_mul_overflow(displacement, part.disp_unit, &offset) ||
@@ -41,10 +159,10 @@ namespace rmalock::window {
     return true;
 }
 
-[[gnu::always_inline]] inline Status Window::access(const char* call, Rank target,
-                                                    std::ptrdiff_t displacement, std::ptrdiff_t low,
-                                                    std::ptrdiff_t high, Place& place,
-                                                    const rmalock_layout_t* side) {
+[[gnu::always_inline]] inline Status Accesses::access(const char* call, Rank target,
+                                                      std::ptrdiff_t displacement,
+                                                      std::ptrdiff_t low, std::ptrdiff_t high,
+                                                      Place& place, const rmalock_layout_t* side) {
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)
         return status;
     if (low == high || (locate(target, displacement, low, high, place) &&
@@ -53,13 +171,15 @@ namespace rmalock::window {
     return out_of_range(call, target, displacement, low, high);
 }
 
-[[gnu::always_inline]] inline std::byte* Window::at_hand(Direction direction, Rank target,
-                                                         std::ptrdiff_t displacement,
-                                                         std::ptrdiff_t offset, std::size_t bytes) {
+/// What is not mapped is not looked at further: the longer way checks it, once.
+[[gnu::always_inline]] inline std::byte* Accesses::at_hand(Direction direction, Rank target,
+                                                           std::ptrdiff_t displacement,
+                                                           std::ptrdiff_t offset,
+                                                           std::size_t bytes) {
     const Part& part = this->part(target);
     Place place;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
-    if (!is_open_to(target) || !part.mapped || !locate(target, displacement, offset, end, place))
+    if (!part.mapped || !is_open_to(target) || !locate(target, displacement, offset, end, place))
         [[unlikely]]
         return nullptr;
     order(direction);
@@ -68,7 +188,7 @@ namespace rmalock::window {
 
 /// For MPI_NO_OP, which loads; all other kernels are atomics, which nothing overtakes.
 [[gnu::always_inline]] inline std::byte*
-Window::elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
+Accesses::elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
     return cpu_atomics() ? at_hand(Direction::get, target, displacement, 0, bytes) : nullptr;
 }
 

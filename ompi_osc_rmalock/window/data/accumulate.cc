@@ -7,7 +7,7 @@
 //   - everything else (wider types, pairs, misaligned elements, memory of CREATE and DYNAMIC
 //     windows, even one's own): read, combine, write under the target's accumulate lock.
 //
-// An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Window::sharing): vector loops.
+// An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Accesses::sharing): vector loops.
 //
 // Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU
 // from there (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all
@@ -21,7 +21,7 @@
 #include <new>
 
 #include "window/data/access.hh"
-#include "window/data/stream.hh"
+#include "window/create/stream.hh"
 
 namespace rmalock::window {
 namespace {
@@ -82,8 +82,8 @@ class NativeArray {
 
 } // namespace
 
-Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
-                          const rmalock_combination_t& what) {
+Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
+                            const rmalock_combination_t& what) {
     Place place;
     const rmalock_layout_t& side = *what.target_side;
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
@@ -117,8 +117,8 @@ Status Window::accumulate(const char* call, Rank target, std::ptrdiff_t displace
     return RMALOCK_OK;
 }
 
-void Window::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
-                                const Elements& mine, std::size_t bytes) {
+void Accesses::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
+                                  const Elements& mine, std::size_t bytes) {
     const AccumulateGuard guard(*this, target);
     kernel_for(what.element, what.op, Sharing::alone)(theirs, mine.operand, mine.result,
                                                       mine.count(bytes));
@@ -149,8 +149,8 @@ bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place)
 
 } // namespace
 
-Status Window::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
-                                 const Place& place) {
+Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                                   const Place& place) {
     // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
     // under way to the target by the network.
     if (cpu_atomics() && !place.network && is_array_of_host(what, place.direct)) {
@@ -177,8 +177,8 @@ Status Window::accumulate_locked(const char* call, Rank target, const rmalock_co
     return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
 }
 
-Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
-                                const void* compare, const void* desired, void* result) {
+Status Accesses::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                                  const void* compare, const void* desired, void* result) {
     static constexpr char kCall[] = "MPI_Compare_and_swap";
     Place place;
     if (const Status status =
@@ -195,9 +195,9 @@ Status Window::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::s
     return compare_and_swap_locked(kCall, target, size, compare, desired, result, place);
 }
 
-Status Window::compare_and_swap_locked(const char* call, Rank target, std::size_t size,
-                                       const void* compare, const void* desired, void* result,
-                                       const Place& place) {
+Status Accesses::compare_and_swap_locked(const char* call, Rank target, std::size_t size,
+                                         const void* compare, const void* desired, void* result,
+                                         const Place& place) {
     std::array<std::byte, 16> before, wanted; // the widest type the call allows
     if (size > before.size())
         return fail(RMALOCK_ERR_TYPE, call, target, "a type of %zu bytes", size);

@@ -13,7 +13,7 @@
 #include "network/message_check.hh"
 #include "network/message.hh"
 #include "network/remote.hh"
-#include "window/data/stream.hh"
+#include "window/create/stream.hh"
 
 namespace rmalock::window {
 namespace {
@@ -108,7 +108,7 @@ std::vector<network::MessageRun> take_runs(std::span<const std::byte>& data, std
 
 } // namespace
 
-void Window::send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place) {
+void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place) {
     network::MessageHeader header{};
     header.kind = network::MessageKind::accumulate;
     header.op = static_cast<std::uint8_t>(what.op);
@@ -126,8 +126,8 @@ void Window::send_accumulate(Rank target, const rmalock_combination_t& what, con
     batch.send();
 }
 
-void Window::send_compare_and_swap(Rank target, std::size_t size, const void* compare,
-                                   const void* desired, void* result, const Place& place) {
+void Accesses::send_compare_and_swap(Rank target, std::size_t size, const void* compare,
+                                     const void* desired, void* result, const Place& place) {
     const network::MessageRun run{place.address, 1};
     std::array<std::byte, sizeof run + 2 * sizeof(std::uint64_t)> data;
     std::memcpy(data.data(), &run, sizeof run);
@@ -141,8 +141,8 @@ void Window::send_compare_and_swap(Rank target, std::size_t size, const void* co
                   static_cast<std::byte*>(result), size, nullptr);
 }
 
-bool Window::apply(const network::MessageHeader& header, std::span<const std::byte> data,
-                   std::vector<std::byte>& result) {
+bool Accesses::apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
+                             std::vector<std::byte>& result) {
     const std::size_t size = header.element_size;
     const Part& mine = part(rank());
     std::byte* const memory =
@@ -163,8 +163,8 @@ bool Window::apply(const network::MessageHeader& header, std::span<const std::by
     return true;
 }
 
-std::string Window::flaw_of(ucx::PeerId from, const network::MessageHeader& header,
-                            std::span<const std::byte> data) const {
+std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHeader& header,
+                                      std::span<const std::byte> data) const {
     const auto here = [this](const std::string& flaw) {
         return flaw + " window '" + name() + "', rank " + std::to_string(rank());
     };
@@ -184,8 +184,8 @@ std::string Window::flaw_of(ucx::PeerId from, const network::MessageHeader& head
     return "";
 }
 
-void Window::apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
-                       std::span<const std::byte>& data, std::vector<std::byte>& result) {
+void Accesses::apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
+                         std::span<const std::byte>& data, std::vector<std::byte>& result) {
     const std::size_t size = header.element_size, bytes = count * size;
     const Kernel kernel = kernel_of(header);
     std::byte* before = nullptr;

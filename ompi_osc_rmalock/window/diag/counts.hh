@@ -11,15 +11,9 @@
 
 #include "fabric/tally.hh"
 #include "rmalock_api.h"
+#include "window/create/record.hh"
 
 namespace rmalock::window {
-
-/// What is acquired; and, for the watchdog, what is only waited for: MPI_Win_fence, the post of a
-/// target, the completes of all origins.
-enum class Mode : unsigned { exclusive, shared, all, fence, post, completes };
-constexpr bool is_lock(Mode mode) {
-    return mode <= Mode::all;
-}
 
 /// By this process.
 class Acquisitions {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "window/diag/record.hh"
+#include "window/create/record.hh"
 
 namespace rmalock::network {
 class Remote;

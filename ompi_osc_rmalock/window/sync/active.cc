@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "fabric/layout.hh"
-#include "window/window.hh"
+#include "window/sync/epochs.hh"
 
 namespace rmalock::window {
 namespace {
@@ -25,11 +25,7 @@ constexpr Value post_bit(Rank poster) {
 
 } // namespace
 
-std::unique_ptr<Watch::Await> Window::awaiting(Lock what) const {
-    return watch_ != nullptr ? std::make_unique<Watch::Await>(*watch_, what) : nullptr;
-}
-
-Status Window::fence(bool nosucceed) {
+Status Epochs::fence(bool nosucceed) {
     {
         const Guard guard(*this);
         const Event event = nosucceed ? Event::fence_last : Event::fence;
@@ -42,7 +38,7 @@ Status Window::fence(bool nosucceed) {
     return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
 }
 
-Status Window::start(const int* group, int count, bool nocheck) {
+Status Epochs::start(const int* group, int count, bool nocheck) {
     {
         const Guard guard(*this);
         if (const Status status = advance(Event::start, "MPI_Win_start"); status != RMALOCK_OK)
@@ -66,7 +62,7 @@ Status Window::start(const int* group, int count, bool nocheck) {
     return RMALOCK_OK;
 }
 
-Status Window::complete() {
+Status Epochs::complete() {
     std::vector<Rank> targets;
     {
         const Guard guard(*this);
@@ -85,7 +81,7 @@ Status Window::complete() {
     return RMALOCK_OK;
 }
 
-Status Window::post(const int* group, int count, bool nocheck) {
+Status Epochs::post(const int* group, int count, bool nocheck) {
     {
         const Guard guard(*this);
         if (exposed_)
@@ -101,7 +97,7 @@ Status Window::post(const int* group, int count, bool nocheck) {
     return RMALOCK_OK;
 }
 
-Status Window::wait() {
+Status Epochs::wait() {
     std::size_t origins = 0;
     {
         const Guard guard(*this);
@@ -119,7 +115,7 @@ Status Window::wait() {
 }
 
 /// Neither verbs nor progress run under the guard: other threads use the window meanwhile.
-Status Window::test(bool& done) {
+Status Epochs::test(bool& done) {
     static constexpr char kCall[] = "MPI_Win_test", kNone[] = "no exposure epoch is open";
     std::size_t origins = 0;
     {

@@ -1,12 +1,11 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
 #include "host.hh"
 #include "network/network.hh"
-#include "window/diag/observe.hh"
 #include "window/sync/plain.hh"
 
 namespace rmalock::window {
 
-bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
+bool Epochs::trust_nocheck(const char* call, bool exclusive, Rank first, Rank end) {
     if (!check_nocheck_)
         return true;
     for (Rank target = first; target < end; ++target)
@@ -16,7 +15,26 @@ bool Window::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
     return false;
 }
 
-Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
+inline locks::Hold Epochs::acquire(Rank target, bool exclusive) {
+    locks::Hold hold;
+    const bool polite = exclusive && courteous_ && fabric_.same_node(target);
+    if (polite) [[unlikely]]
+        courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
+                         [&] { return lock_->is_taken(target, true); });
+    observe({exclusive ? Mode::exclusive : Mode::shared, target},
+            [&] { hold = lock_->acquire(target, exclusive); });
+    if (polite) [[unlikely]]
+        courtesy_.after(target, std::chrono::nanoseconds(
+                                    fabric_.waits().times != 0 ? fabric_.waits().nanoseconds : 0));
+    return hold;
+}
+
+inline void Epochs::release(Rank target, bool exclusive, locks::Hold hold) {
+    let_go({exclusive ? Mode::exclusive : Mode::shared, target});
+    lock_->release(target, exclusive, hold);
+}
+
+Status Epochs::lock_any(bool exclusive, Rank target, bool nocheck) {
     spell_out();
     nocheck = nocheck && trust_nocheck(kLock, exclusive, target, target + 1);
     HeldLock* mine;
@@ -43,7 +61,7 @@ Status Window::lock_any(bool exclusive, Rank target, bool nocheck) {
     return RMALOCK_OK;
 }
 
-Status Window::finish_lock(Rank target, bool exclusive, locks::Value seen) {
+Status Epochs::finish_lock(Rank target, bool exclusive, locks::Value seen) {
     const Mode mode = exclusive ? Mode::exclusive : Mode::shared;
     fabric::Waits& waits = fabric_.waits();
     waits.times = 0;
@@ -55,13 +73,13 @@ Status Window::finish_lock(Rank target, bool exclusive, locks::Value seen) {
     return RMALOCK_OK;
 }
 
-void Window::spell_out(Rank target, bool exclusive, locks::Hold hold) {
+void Epochs::spell_out(Rank target, bool exclusive, locks::Hold hold) {
     epoch_.store(Epoch::locked, std::memory_order_relaxed);
     held_.claim(target, exclusive, false)->hold = hold;
     only_lock_ = kAskFurther;
 }
 
-Status Window::unlock_any(Rank target) {
+Status Epochs::unlock_any(Rank target) {
     spell_out();
     static constexpr char kCall[] = "MPI_Win_unlock";
     HeldLock mine;
@@ -88,7 +106,7 @@ Status Window::unlock_any(Rank target) {
     return RMALOCK_OK;
 }
 
-Status Window::lock_all(bool nocheck) {
+Status Epochs::lock_all(bool nocheck) {
     static constexpr char kCall[] = "MPI_Win_lock_all";
     nocheck = nocheck && trust_nocheck(kCall, false, 0, comm_.size);
     {
@@ -99,11 +117,11 @@ Status Window::lock_all(bool nocheck) {
     }
     renew_regions();
     if (!nocheck)
-        acquire_all();
+        observe({Mode::all}, [&] { lock_->acquire_all(); });
     return RMALOCK_OK;
 }
 
-Status Window::unlock_all() {
+Status Epochs::unlock_all() {
     {
         const Guard guard(*this);
         if (const Status status = advance(Event::unlock_all, "MPI_Win_unlock_all");
@@ -111,12 +129,14 @@ Status Window::unlock_all() {
             return status;
     }
     complete_everywhere();
-    if (!all_nocheck_)
-        release_all();
+    if (!all_nocheck_) {
+        let_go({Mode::all});
+        lock_->release_all();
+    }
     return RMALOCK_OK;
 }
 
-Status Window::flush_any(Flush kind, Rank target) {
+Status Epochs::flush_any(Flush kind, Rank target) {
     static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
                                              "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
     const char* const call = kCalls[static_cast<int>(kind)];
@@ -155,7 +175,7 @@ Status Window::flush_any(Flush kind, Rank target) {
     return RMALOCK_OK;
 }
 
-void Window::serve_others() {
+void Epochs::serve_others() {
     constexpr unsigned kOften = 16;
     if (remote_ == nullptr || network::Network::get()->has_thread())
         return;
@@ -166,31 +186,14 @@ void Window::serve_others() {
         network::Network::get()->progress();
 }
 
-Status Window::sync() {
+Status Epochs::sync() {
     threads_ ? fabric::full_fence() : stores.settle();
     return RMALOCK_OK;
 }
 
-void Window::complete_at(Rank target) {
-    // On the node nothing is ever outstanding.
-    if (!fabric_.same_node(target))
-        remote_->complete(target);
-}
-
 /// Whether the release sees to what is under way to the target, in the round trip that it takes.
-bool Window::goes_with_release(Rank target) {
+bool Epochs::goes_with_release(Rank target) {
     return !fabric_.same_node(target) && lock_->delivers() && remote_->orders_behind_data(target);
-}
-
-void Window::complete_everywhere() {
-    if (remote_ != nullptr)
-        remote_->complete_all();
-    finish_stores();
-}
-
-void Window::wait_for(const ucx::Completion& completion) {
-    if (remote_ != nullptr)
-        remote_->wait_for(completion);
 }
 
 } // namespace rmalock::window

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "host.hh"
-#include "window/window.hh"
+#include "window/sync/epochs.hh"
 
 namespace rmalock::window {
 
-[[gnu::always_inline]] inline Status Window::lock(bool exclusive, Rank target, bool nocheck) {
+[[gnu::always_inline]] inline Status Epochs::lock(bool exclusive, Rank target, bool nocheck) {
     static_assert(transition(Epoch::none, Event::lock) == static_cast<Next>(Epoch::locked));
     if (only_lock_ != kMayLock || nocheck) [[unlikely]]
         return lock_any(exclusive, target, nocheck);
@@ -23,7 +23,7 @@ namespace rmalock::window {
     return RMALOCK_OK;
 }
 
-[[gnu::always_inline]] inline Status Window::unlock(Rank target) {
+[[gnu::always_inline]] inline Status Epochs::unlock(Rank target) {
     static_assert(transition(Epoch::locked, Event::unlock_last) == static_cast<Next>(Epoch::none));
     if (only_lock_ != target) [[unlikely]]
         return unlock_any(target);
@@ -32,7 +32,7 @@ namespace rmalock::window {
     return RMALOCK_OK;
 }
 
-inline Status Window::flush(Flush kind, Rank target) {
+inline Status Epochs::flush(Flush kind, Rank target) {
     const bool one = kind == Flush::target || kind == Flush::local;
     if (only_lock_ >= 0 && (!one || only_lock_ == target)) [[likely]] {
         stores.flushed(); // one thread, or the window would not be plain

@@ -10,9 +10,15 @@
 #include <vector>
 
 #include "fabric/concept.hh"
-#include "window/diag/counts.hh"
 
 namespace rmalock::window {
+
+/// What is acquired; and, for the watchdog, what is only waited for: MPI_Win_fence, the post of a
+/// target, the completes of all origins.
+enum class Mode : unsigned { exclusive, shared, all, fence, post, completes };
+constexpr bool is_lock(Mode mode) {
+    return mode <= Mode::all;
+}
 
 using fabric::Rank;
 

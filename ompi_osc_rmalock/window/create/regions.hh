@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-#include "window/data/exposure.hh"
+#include "window/create/exposure.hh"
 #include "window/create/memory.hh"
 #include "window/create/plan.hh"
 #include "network/remote.hh"

@@ -1,4 +1,4 @@
-#include "window/data/regions.hh"
+#include "window/create/regions.hh"
 
 #include <sched.h>
 #include <sys/uio.h>

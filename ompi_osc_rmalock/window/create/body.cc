@@ -1,0 +1,119 @@
+#include "window/create/body.hh"
+
+#include <cstdarg>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "host.hh"
+#include "window/create/waiters.hh"
+
+namespace rmalock::window {
+namespace {
+
+fabric::WordSpace words_of(const Plan& plan, std::byte* base, fabric::Dormitory* dormitory) {
+    fabric::WordSpace words = plan.words(base);
+    words.dormitory = dormitory;
+    return words;
+}
+
+std::unique_ptr<network::Neighbours> neighbours_of(const Plan& plan) {
+    if (!plan.networked())
+        return nullptr;
+    std::vector<network::Endpoint> members;
+    for (const Rank r : plan.members())
+        members.push_back(plan.endpoint(r));
+    return std::make_unique<network::Neighbours>(*network::Network::get(), members,
+                                                 plan.my_place());
+}
+
+} // namespace
+
+Body::Body(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+           std::unique_ptr<network::Remote> remote)
+    : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm),
+      threads_(host().threads), segment_(std::move(segment)),
+      parts_(reinterpret_cast<Part*>(segment_.base())), remote_(std::move(remote)),
+      neighbours_(neighbours_of(plan)),
+      fabric_(words_of(plan, segment_.base(), neighbours_.get()), plan.placement(segment_.base()),
+              node_waiter_for(spec, plan), plan.domain(), remote_.get(),
+              threads_ || remote_ != nullptr) {
+    plan.write_parts(segment_.base());
+    if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
+        regions_ = std::make_unique<Regions>(plan, segment_.base(), parts_, remote_.get());
+}
+
+void* Body::base_of(const Part& part) const {
+    if (!part.mapped)
+        return reinterpret_cast<void*>(part.address);
+    return part.address == Part::kNowhere ? nullptr : segment_.base() + part.address;
+}
+
+Status Body::shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const {
+    if (flavor_ != RMALOCK_FLAVOR_SHARED)
+        return fail(RMALOCK_ERR_FLAVOR, "MPI_Win_shared_query", -1,
+                    "not a window of MPI_Win_allocate_shared");
+    // MPI_PROC_NULL: the lowest rank that has memory.
+    for (Rank r = 0; rank < 0 && r < comm_.size; ++r)
+        if (part(r).size != 0)
+            rank = r;
+    const Part none{};
+    const Part& found = rank < 0 ? none : part(rank);
+    size = found.size;
+    disp_unit = found.disp_unit;
+    base = rank < 0 ? nullptr : base_of(found);
+    return RMALOCK_OK;
+}
+
+Status Body::attach(void* base, std::size_t size) {
+    static constexpr char kCall[] = "MPI_Win_attach";
+    const Guard guard(*this);
+    if (regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1,
+                    "part of the %zu bytes at %p is attached already", size, base);
+    return RMALOCK_OK;
+}
+
+Status Body::detach(const void* base) {
+    static constexpr char kCall[] = "MPI_Win_detach";
+    const Guard guard(*this);
+    if (regions_ == nullptr)
+        return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
+    if (!regions_->mine().detach(reinterpret_cast<std::uint64_t>(base)))
+        return fail(RMALOCK_ERR_ATTACH, kCall, -1, "no attached memory begins at %p", base);
+    return RMALOCK_OK;
+}
+
+void Body::complete_at(Rank target) {
+    // On the node nothing is ever outstanding.
+    if (!fabric_.same_node(target))
+        remote_->complete(target);
+}
+
+void Body::complete_everywhere() {
+    if (remote_ != nullptr)
+        remote_->complete_all();
+    finish_stores();
+}
+
+void Body::wait_for(const ucx::Completion& completion) {
+    if (remote_ != nullptr)
+        remote_->wait_for(completion);
+}
+
+Status Body::fail(Status status, const char* call, Rank target, const char* format, ...) const {
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    char to[32] = "";
+    if (target >= 0)
+        std::snprintf(to, sizeof to, " to rank %d", target);
+    report(0, "window '%s', rank %d, %s%s: %s", name(), rank(), call, to, what);
+    return status;
+}
+
+} // namespace rmalock::window

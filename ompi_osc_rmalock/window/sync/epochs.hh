@@ -1,0 +1,134 @@
+// A window's epochs and its lock: passive.cc has lock … flush, active.cc fence and
+// post/start/complete/wait, plain.hh the short ways.
+#pragma once
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "locks/window_lock/registered.hh"
+#include "window/diag/observed.hh"
+#include "window/sync/courtesy.hh"
+#include "window/sync/epoch.hh"
+#include "window/sync/held.hh"
+
+namespace rmalock::window {
+
+/// The calls of the flush family.
+enum class Flush { target, local, all, local_all };
+
+/// The third of a window's layers (window.hh).
+class Epochs : public Observed {
+  public:
+    const locks::Choice& choice() const { return choice_; }
+
+    Status lock(bool exclusive, Rank target, bool nocheck);
+    Status unlock(Rank target);
+    Status lock_all(bool nocheck);
+    Status unlock_all();
+    Status flush(Flush kind, Rank target);
+    Status sync();
+
+    Status fence(bool nosucceed);
+    Status start(const int* group, int count, bool nocheck);
+    Status complete();
+    Status post(const int* group, int count, bool nocheck);
+    Status wait();
+    Status test(bool& done);
+
+  protected:
+    Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
+           std::unique_ptr<network::Remote> remote);
+    ~Epochs() = default;
+
+    /// Whether the epoch that is open is for RMA calls to `target`. False: a longer look is needed.
+    [[gnu::always_inline]] bool is_open_to(Rank target) {
+        if (only_lock_ == target)
+            return true;
+        // Epochs that open every target; no other thread can close one while an RMA call is under
+        // way, so a Guard would protect nothing.
+        const Epoch epoch = epoch_.load(std::memory_order_relaxed);
+        if (epoch == Epoch::locked_all || epoch == Epoch::fence)
+            return true;
+        return epoch == Epoch::locked && !threads_ && held_.find(target) != nullptr;
+    }
+    [[gnu::always_inline]] Status check_epoch(const char* call, Rank target) {
+        return is_open_to(target) ? RMALOCK_OK : check_epoch_in_full(call, target);
+    }
+    /// Whether an exclusive lock of `target`, the only lock held, excludes everybody else. Only a
+    /// window of one thread is sure that no other thread of this process is in the same epoch.
+    bool has_alone(Rank target) const { return only_lock_ == target && only_exclusive_; }
+    /// The checks of MPI_Win_free; from here on no epoch begins.
+    Status end();
+
+  private:
+    static constexpr char kLock[] = "MPI_Win_lock";
+
+    std::unique_ptr<locks::WindowLock> make_lock(const Plan& plan);
+    /// Moves the epoch on, or fails. The caller holds a Guard.
+    Status advance(Event event, const char* call, Rank target = -1) {
+        spell_out();
+        const Next next = transition(epoch_.load(std::memory_order_relaxed), event);
+        if (next == kError) [[unlikely]]
+            return wrong_epoch(call, target);
+        epoch_.store(static_cast<Epoch>(next), std::memory_order_relaxed);
+        // Elsewhere it never changes: with several threads, the short ways read it without a Guard.
+        if (plain_)
+            only_lock_ = static_cast<Epoch>(next) == Epoch::none ? kMayLock : kAskFurther;
+        return RMALOCK_OK;
+    }
+    [[gnu::noinline]] Status wrong_epoch(const char* call, Rank target) const;
+    Status check_epoch_in_full(const char* call, Rank target);
+
+    /// Debug parameter check_nocheck: reports when what the program promised to be free is not.
+    /// Returns whether the lock need not be taken.
+    bool trust_nocheck(const char* call, bool exclusive, Rank first, Rank end);
+    [[gnu::noinline]] Status lock_any(bool exclusive, Rank target, bool nocheck);
+    /// The second step of the only lock.
+    [[gnu::noinline]] Status finish_lock(Rank target, bool exclusive, locks::Value seen);
+    /// The lock that was taken by plain.hh, if one is held, becomes one like all others. What looks
+    /// at epoch_ or held_ does this first.
+    void spell_out() {
+        if (only_lock_ >= 0)
+            spell_out(only_lock_, only_exclusive_, locks::PlainLock::alone(only_exclusive_));
+    }
+    [[gnu::noinline]] void spell_out(Rank target, bool exclusive, locks::Hold hold);
+    [[gnu::noinline]] Status unlock_any(Rank target);
+    [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
+    /// Where no thread does it, others are served by the calls of this process. One that loops on
+    /// words of its own node waits in none of them, so every so-manieth looks for what they want.
+    void serve_others();
+    bool goes_with_release(Rank target);
+    locks::Hold acquire(Rank target, bool exclusive);
+    void release(Rank target, bool exclusive, locks::Hold hold);
+
+    const bool check_nocheck_;
+    std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others
+    const locks::Choice choice_;
+    std::optional<locks::PlainLock> plain_lock_; ///< none: another one is made
+    const std::unique_ptr<locks::WindowLock> made_lock_;
+    locks::WindowLock* const lock_; ///< whichever it is
+    /// It is plain_lock_, and all there is to a lock is to acquire it (plain.hh).
+    const bool plain_;
+
+    const bool courteous_; ///< several nodes, one thread
+    Courtesy courtesy_;
+    // Under Guard.
+    std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
+    /// What the short ways need to know: the target, if plain.hh has taken a lock and nothing has
+    /// happened since that they do not look after; or whether one may be taken there. Neither is a
+    /// rank, but a program can pass these numbers as one: Open MPI does not check that of a flush.
+    static constexpr Rank kMayLock = std::numeric_limits<Rank>::min(), kAskFurther = kMayLock + 1;
+    Rank only_lock_;
+    bool only_exclusive_ = false; ///< while it is a target
+    HeldLocks held_;
+    bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
+    std::vector<bool> access_group_; ///< started: by rank
+    std::vector<Rank> targets_;      ///< started: the same, as a list
+    bool exposed_ = false;           ///< between post and wait
+    std::size_t origins_ = 0;        ///< exposed: how many completes to wait for
+};
+
+} // namespace rmalock::window
