@@ -8,7 +8,7 @@ namespace {
 
 rmalock_host_t the_host{};
 
-void say(int level, const char* format, va_list arguments) {
+void pass_on(int level, const char* format, va_list arguments) {
     char text[2048];
     std::vsnprintf(text, sizeof text, format, arguments);
     if (the_host.report != nullptr)
@@ -29,14 +29,14 @@ void report(int level, const char* format, ...) {
         return;
     va_list arguments;
     va_start(arguments, format);
-    say(level, format, arguments);
+    pass_on(level, format, arguments);
     va_end(arguments);
 }
 
-void tell(const char* format, ...) {
+void say(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(1, format, arguments);
+    pass_on(1, format, arguments);
     va_end(arguments);
 }
 

@@ -13,6 +13,6 @@ void set_host(const rmalock_host_t& host);
 __attribute__((format(printf, 2, 3))) void report(int level, const char* format, ...);
 
 /// The same for what somebody has asked to be told, whatever the verbosity; no error.
-__attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...);
 
 } // namespace rmalock

@@ -35,28 +35,31 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/baton.hh \
 	ompi_osc_rmalock/locks/parts/cohort.hh \
 	ompi_osc_rmalock/locks/parts/drain.hh \
-	ompi_osc_rmalock/locks/parts/ledgers.hh \
+	ompi_osc_rmalock/locks/parts/holder_records.hh \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \
 	ompi_osc_rmalock/locks/parts/members.hh \
-	ompi_osc_rmalock/locks/parts/news.hh \
+	ompi_osc_rmalock/locks/parts/node_event_count.hh \
 	ompi_osc_rmalock/locks/parts/passing_ticket.hh \
 	ompi_osc_rmalock/locks/parts/patience.hh \
-	ompi_osc_rmalock/locks/parts/pool.hh \
+	ompi_osc_rmalock/locks/parts/qnodes.hh \
 	ompi_osc_rmalock/locks/parts/push_list.hh \
 	ompi_osc_rmalock/locks/parts/queue_tree.hh \
 	ompi_osc_rmalock/locks/parts/ticket.hh \
 	ompi_osc_rmalock/locks/window_lock/all_gate.hh \
-	ompi_osc_rmalock/locks/window_lock/design.cc \
-	ompi_osc_rmalock/locks/window_lock/design.hh \
+	ompi_osc_rmalock/locks/window_lock/configure.cc \
+	ompi_osc_rmalock/locks/window_lock/configure.hh \
+	ompi_osc_rmalock/locks/window_lock/lock_config.cc \
+	ompi_osc_rmalock/locks/window_lock/lock_config.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_alls.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_exclusives.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_nodes.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_parts.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_rules.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_word.hh \
-	ompi_osc_rmalock/locks/window_lock/registered.hh \
+	ompi_osc_rmalock/locks/window_lock/gated_lock.hh \
 	ompi_osc_rmalock/locks/window_lock/registry.cc \
 	ompi_osc_rmalock/locks/window_lock/registry.hh \
+	ompi_osc_rmalock/locks/window_lock/window_lock.hh \
 	ompi_osc_rmalock/params.cc \
 	ompi_osc_rmalock/params.def \
 	ompi_osc_rmalock/rmalock_api.h \
@@ -142,7 +145,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/sync/epochs.hh \
 	ompi_osc_rmalock/window/sync/held.hh \
 	ompi_osc_rmalock/window/sync/passive.cc \
-	ompi_osc_rmalock/window/sync/plain.hh \
+	ompi_osc_rmalock/window/sync/fast_path.hh \
 	ompi_osc_rmalock/window/window.cc \
 	ompi_osc_rmalock/window/window.hh
 

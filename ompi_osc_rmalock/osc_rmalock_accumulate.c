@@ -1,7 +1,7 @@
 /*
  * MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and the request forms.
  *
- * The core works on plain arrays of one predefined type; here derived origin and result types
+ * The core works on contiguous arrays of one predefined type; here derived origin and result types
  * become such arrays and back.
  */
 #include "osc_rmalock.h"
@@ -131,7 +131,7 @@ typedef struct {
     rmalock_completion_t* completion; /* or NULL */
 } call_t;
 
-/* `count` elements as a plain array: the program's own buffer where it is one already, else a copy.
+/* `count` elements as a contiguous array: the program's own buffer where it is one already, else a copy.
  */
 typedef struct {
     char* array; /* what the core works on */
@@ -183,7 +183,7 @@ static int accumulate_arrays(const call_t* r, size_t count, const void* operand,
     return rc;
 }
 
-/* Any types: origin and result become plain arrays and back. */
+/* Any types: origin and result become contiguous arrays and back. */
 static int accumulate_types(const call_t* r) {
     const size_t count =
         (size_t)r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
@@ -263,7 +263,7 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
         const size_t size = target_dt->super.size;
         void* elements = NULL == kernel
                              ? NULL
-                             : rmalock_elements_at_hand(osc_rmalock_window(win), target,
+                             : rmalock_direct_elements(osc_rmalock_window(win), target,
                                                         target_disp, size * (size_t)target_count);
         if (NULL != elements && 0 == ((uintptr_t)elements & (size - 1))) {
             kernel(elements, RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr,

@@ -57,7 +57,7 @@ copied_elements(bool is_put, void* origin_addr, int origin_count, struct ompi_da
         return false;
     }
     osc_rmalock_span(target_dt, (size_t)target_count, &low, &high);
-    char* memory = rmalock_at_hand(osc_rmalock_window(win), is_put, target, target_disp, low,
+    char* memory = rmalock_direct_address(osc_rmalock_window(win), is_put, target, target_disp, low,
                                    (size_t)(high - low));
     if (NULL == memory) {
         return false;
@@ -80,7 +80,7 @@ copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t*
         return copied_elements(is_put, origin_addr, origin_count, origin_dt, target, target_disp,
                                target_count, target_dt, win, rc);
     }
-    void* memory = rmalock_at_hand(osc_rmalock_window(win), is_put, target, target_disp,
+    void* memory = rmalock_direct_address(osc_rmalock_window(win), is_put, target, target_disp,
                                    range.target_offset, range.bytes);
     if (NULL == memory) {
         return false;
@@ -108,9 +108,9 @@ static int transfer(bool is_put, const char* call, void* origin_addr, int origin
     if (osc_rmalock_range(origin_dt, origin_count, target_dt, target_count, &range)) {
         char* first = (char*)origin_addr + range.origin_offset;
         return osc_rmalock_error(
-            is_put ? rmalock_put_plain(window, call, target, target_disp, range.target_offset,
+            is_put ? rmalock_put_contiguous(window, call, target, target_disp, range.target_offset,
                                        first, range.bytes, completion)
-                   : rmalock_get_plain(window, call, target, target_disp, range.target_offset,
+                   : rmalock_get_contiguous(window, call, target, target_disp, range.target_offset,
                                        first, range.bytes, completion));
     }
     osc_rmalock_side_t mine, theirs;

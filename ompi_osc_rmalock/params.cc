@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "locks/former_names.hh"
-#include "locks/window_lock/design.hh"
+#include "locks/window_lock/lock_config.hh"
 #include "rmalock_api.h"
 #include "topology/spec.hh"
 

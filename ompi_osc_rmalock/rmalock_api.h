@@ -264,15 +264,15 @@ bool rmalock_target_is_far(const rmalock_window_t* window, int target);
 /* The memory of a put or get of one contiguous range, `bytes` bytes at `offset` bytes from the
  * displacement, if the caller may copy at once. NULL: it may be wrong, or take more than that; one
  * of the next two tells. */
-void* rmalock_at_hand(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
+void* rmalock_direct_address(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
                       ptrdiff_t offset, size_t bytes);
 
 /* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
  * displacement. Otherwise as below. */
-rmalock_status_t rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
+rmalock_status_t rmalock_put_contiguous(rmalock_window_t* window, const char* call, int target,
                                    ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
                                    size_t bytes, rmalock_completion_t* completion);
-rmalock_status_t rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
+rmalock_status_t rmalock_get_contiguous(rmalock_window_t* window, const char* call, int target,
                                    ptrdiff_t displacement, ptrdiff_t offset, void* origin,
                                    size_t bytes, rmalock_completion_t* completion);
 
@@ -327,7 +327,7 @@ typedef struct rmalock_element {
 } rmalock_element_t;
 
 /*
- * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are plain arrays of `count`
+ * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are contiguous arrays of `count`
  * elements; operand is NULL for NO_OP, result where nothing is fetched. When the core cannot apply
  * the operation with CPU atomics it copies elements into an array (native_layout describes such an
  * array at `array` to the copy), has the host combine (array[i] = operand[i] op array[i]), and
@@ -355,7 +355,7 @@ rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, 
 /* The short way: where `bytes` bytes of elements at the displacement are, if the caller may combine
  * them at once with a kernel, provided that they are aligned. NULL: the call above does it, or
  * tells what is wrong. */
-void* rmalock_elements_at_hand(rmalock_window_t* window, int target, ptrdiff_t displacement,
+void* rmalock_direct_elements(rmalock_window_t* window, int target, ptrdiff_t displacement,
                                size_t bytes);
 /* Whether the elements at this target are this process's alone for the accumulate that it begins.
  */

@@ -27,7 +27,7 @@ unit_sources = \
 	test/unit/held_test.cc \
 	test/unit/memory_test.cc \
 	test/unit/message_check_test.cc \
-	test/unit/design_test.cc \
+	test/unit/lock_config_test.cc \
 	test/unit/params_test.cc \
 	test/unit/reachability_test.cc \
 	test/unit/topology_test.cc \

@@ -24,9 +24,10 @@ struct Callbacks {
     /// A message has come in.
     static ucs_status_t received(void* worker, const void* header, std::size_t header_bytes,
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
-    /// A told word, or what goes to and fro in a flush of such words.
-    static ucs_status_t told(void* worker, const void* header, std::size_t header_bytes, void* data,
-                             std::size_t bytes, const ucp_am_recv_param_t* param);
+    /// A sent word, or what goes to and fro in a flush of such words.
+    static ucs_status_t word_received(void* worker, const void* header, std::size_t header_bytes,
+                                      void* data, std::size_t bytes,
+                                      const ucp_am_recv_param_t* param);
 
     static void take_word(Worker& worker, PeerId from, const WordMessage& message);
 
@@ -38,7 +39,7 @@ struct Callbacks {
 };
 
 /// The attributes of an operation that tells `callback` about its end.
-inline ucp_request_param_t told_to(ucp_send_nbx_callback_t callback, void* object) {
+inline ucp_request_param_t telling(ucp_send_nbx_callback_t callback, void* object) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.send = callback;

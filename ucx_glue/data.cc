@@ -17,37 +17,37 @@ constexpr std::size_t kLong = 8192;
 /// Requests issued to a peer before it is the next one's turn.
 constexpr std::size_t kChunk = 64;
 
-const char* tried(Request::Kind kind) {
+const char* tried(QueuedTransfer::Kind kind) {
     switch (kind) {
-    case Request::Kind::put:
+    case QueuedTransfer::Kind::put:
         return "put";
-    case Request::Kind::get:
+    case QueuedTransfer::Kind::get:
         return "get";
-    case Request::Kind::add:
+    case QueuedTransfer::Kind::add:
         return "add to a word";
-    case Request::Kind::swap:
+    case QueuedTransfer::Kind::swap:
         return "store a word";
     }
     return "";
 }
 
 /// Gives the request to UCX. A word's operand and reply are the operation's, so that they stay.
-ucs_status_ptr_t give(ucp_ep* to, const Request& request, Operation& operation) {
-    ucp_request_param_t param = told_to(Callbacks::posted, &operation);
+ucs_status_ptr_t give(ucp_ep* to, const QueuedTransfer& request, Operation& operation) {
+    ucp_request_param_t param = telling(Callbacks::posted, &operation);
     const std::size_t bytes = request.bytes_or_operand;
     operation.operand = request.bytes_or_operand;
     switch (request.kind) {
-    case Request::Kind::put:
+    case QueuedTransfer::Kind::put:
         return ucp_put_nbx(to, request.origin, bytes, request.address, request.key, &param);
-    case Request::Kind::get:
+    case QueuedTransfer::Kind::get:
         return ucp_get_nbx(to, request.origin, bytes, request.address, request.key, &param);
-    case Request::Kind::add:
-    case Request::Kind::swap:
+    case QueuedTransfer::Kind::add:
+    case QueuedTransfer::Kind::swap:
         break;
     }
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     param.datatype = ucp_dt_make_contig(sizeof operation.operand);
-    if (request.kind == Request::Kind::add)
+    if (request.kind == QueuedTransfer::Kind::add)
         return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, &operation.operand, 1, request.address,
                                  request.key, &param);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
@@ -84,7 +84,7 @@ void Worker::put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddres
     ++counters_.puts;
     // The queue has one pointer for puts and gets; a put only reads from it.
     post({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
-          Request::Kind::put});
+          QueuedTransfer::Kind::put});
     if (bytes >= kLong)
         flush_early(peer);
 }
@@ -95,20 +95,20 @@ void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress addr
         return;
     const Lock lock = locked();
     ++counters_.gets;
-    post({&peer, key.get(), address, origin, bytes, completion, Request::Kind::get});
+    post({&peer, key.get(), address, origin, bytes, completion, QueuedTransfer::Kind::get});
 }
 
-void Worker::post(const Request& request) {
+void Worker::post(const QueuedTransfer& request) {
     if (request.key == nullptr)
         raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
     Peer& peer = *request.peer;
     endpoint(peer);
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (request.kind == Request::Kind::put || request.kind == Request::Kind::get)
+    if (request.kind == QueuedTransfer::Kind::put || request.kind == QueuedTransfer::Kind::get)
         peer.data_.store(number, std::memory_order_release);
     else
         peer.words_.store(number, std::memory_order_release);
-    (request.kind == Request::Kind::get ? peer.read_ : peer.written_)
+    (request.kind == QueuedTransfer::Kind::get ? peer.read_ : peer.written_)
         .store(number, std::memory_order_release);
     list(peer);
     if (request.completion != nullptr)
@@ -118,7 +118,7 @@ void Worker::post(const Request& request) {
     if (peer.queue_ == nullptr && has_room(peer))
         return issue(request);
     if (peer.queue_ == nullptr) {
-        peer.queue_ = std::make_unique<std::deque<Request>>();
+        peer.queue_ = std::make_unique<std::deque<QueuedTransfer>>();
         queued_peers_.push_back(&peer);
     }
     peer.queue_->push_back(request);
@@ -139,7 +139,7 @@ bool Worker::has_room(const Peer& peer) const {
                kAlways;
 }
 
-void Worker::issue(const Request& request) {
+void Worker::issue(const QueuedTransfer& request) {
     Operation& operation = operations_.take();
     operation.worker = this;
     operation.peer = request.peer;
@@ -164,7 +164,7 @@ bool Worker::issue_queued() {
         Peer& peer = *queued_peers_.front();
         queued_peers_.pop_front();
         for (std::size_t n = 0; n < kChunk && !peer.queue_->empty() && has_room(peer); ++n) {
-            const Request request = peer.queue_->front();
+            const QueuedTransfer request = peer.queue_->front();
             peer.queue_->pop_front();
             issue(request);
             ++issued;

@@ -22,8 +22,8 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
 
 bool Worker::Goal::reached() const {
     return peer->flushed_.load(std::memory_order_acquire) >= posted &&
-           peer->heard_.load(std::memory_order_acquire) >= told &&
-           (told == 0 || peer->words_way() != WordsWay::greeted);
+           peer->words_acked_.load(std::memory_order_acquire) >= words &&
+           (words == 0 || peer->words_way() != WordsWay::greeted);
 }
 
 /// Begins a flush unless one that covers the goal is under way; false while part of it is queued,
@@ -43,7 +43,7 @@ bool Worker::begin_flush(const Goal& goal) {
     operation.peer = &peer;
     operation.covers = issued;
     peer.flushing_.store(issued, std::memory_order_relaxed);
-    const ucp_request_param_t param = told_to(Callbacks::flushed, &operation);
+    const ucp_request_param_t param = telling(Callbacks::flushed, &operation);
     const ucs_status_ptr_t given = ucp_ep_flush_nbx(peer.endpoint_, &param);
     if (UCS_PTR_IS_ERR(given))
         take_failure(describe("flush", UCS_PTR_STATUS(given)));
@@ -94,7 +94,7 @@ void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) 
 bool Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
     const bool needed = peer.unflushed();
     if (needed)
-        flush_until(waiter, {{&peer, peer.posted_.load(), peer.told_.load()}});
+        flush_until(waiter, {{&peer, peer.posted_.load(), peer.words_sent_.load()}});
     return needed;
 }
 
@@ -124,7 +124,7 @@ bool Worker::flush_all(const fabric::Waiter& waiter) {
         std::erase_if(unflushed_peers_, [&](Peer* peer) {
             peer->listed_ = peer->unflushed();
             if (peer->listed_)
-                goals.push_back({peer, peer->posted_.load(), peer->told_.load()});
+                goals.push_back({peer, peer->posted_.load(), peer->words_sent_.load()});
             return !peer->listed_;
         });
     }
@@ -140,7 +140,7 @@ bool Worker::flush_words(const fabric::Waiter& waiter) {
         const Lock lock = locked();
         for (Peer* const peer : unflushed_peers_)
             if (peer->words_unflushed())
-                goals.push_back({peer, peer->words_.load(), peer->told_.load()});
+                goals.push_back({peer, peer->words_.load(), peer->words_sent_.load()});
     }
     const bool needed = !goals.empty();
     if (needed)

@@ -1,4 +1,4 @@
-// Registered memory, and the keys by which other processes reach it.
+// GatedLock memory, and the keys by which other processes reach it.
 #pragma once
 
 #include <cstddef>

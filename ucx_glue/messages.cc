@@ -100,14 +100,14 @@ void Worker::transmit_deferred() {
         transmit(*message.peer, message.id, message.header, message.data);
 }
 
-// ---- told words --------------------------------------------------------------------------------
+// ---- sent words --------------------------------------------------------------------------------
 
-/// `ask` comes back as `heard` with the same number: what goes over an endpoint arrives in the
-/// order in which it was sent, so all words told before it are stored by then.
+/// `ask` comes back as `acked` with the same number: what goes over an endpoint arrives in the
+/// order in which it was sent, so all words sent before it are stored by then.
 struct WordMessage {
-    enum class Kind : std::uint64_t { add, store, ask, heard } kind;
+    enum class Kind : std::uint64_t { add, store, ask, acked } kind;
     RemoteAddress address;
-    std::uint64_t value; ///< what to add or to store; how many words were told
+    std::uint64_t value; ///< what to add or to store; how many words were sent
 };
 
 namespace {
@@ -128,25 +128,25 @@ void carry_out(const WordMessage& message) {
 
 } // namespace
 
-void Worker::tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t value) {
-    const WordMessage message{what == Tell::add ? WordMessage::Kind::add : WordMessage::Kind::store,
-                              address, value};
+void Worker::send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint64_t value) {
+    const WordMessage message{
+        what == WordOp::add ? WordMessage::Kind::add : WordMessage::Kind::store, address, value};
     const Lock lock = locked_for_message();
     ++counters_.posts;
     if (peer.words_way() != WordsWay::apart)
         part_words(peer);
-    peer.told_.fetch_add(1, std::memory_order_relaxed);
+    peer.words_sent_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
-    // One question at a time: an origin that tells much at once goes on as it began.
-    if (peer.words_way() == WordsWay::met && peer.asked_.load() == peer.heard_.load())
-        ask({&peer, 0, peer.told_.load()});
+    // One question at a time: an origin that sends many words at once goes on as it began.
+    if (peer.words_way() == WordsWay::met && peer.asked_.load() == peer.words_acked_.load())
+        ask({&peer, 0, peer.words_sent_.load()});
 }
 
 /// Has words take their own endpoint, if that can be; else sees to it that it soon can.
 void Worker::part_words(Peer& peer) {
     constexpr std::uint64_t kFew = 16;
-    if (peer.told_.load(std::memory_order_relaxed) < kFew)
+    if (peer.words_sent_.load(std::memory_order_relaxed) < kFew)
         return;
     if (peer.words_way() == WordsWay::shared && !peer.together_ && has_room_for_words()) {
         open(peer.words_endpoint_, peer);
@@ -154,7 +154,7 @@ void Worker::part_words(Peer& peer) {
         transmit_by(peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
     }
-    if (peer.words_way() == WordsWay::met && peer.all_stored())
+    if (peer.words_way() == WordsWay::met && peer.all_words_stored())
         peer.go(WordsWay::apart);
 }
 
@@ -170,35 +170,35 @@ void Worker::greet(Peer& peer, std::uint64_t greeting) {
     transmit(peer, kWordId, bytes_of({WordMessage::Kind::ask, 0, greeting}), {});
 }
 
-void Worker::answer(Peer& peer, std::uint64_t greeting_or_told) {
-    transmit(peer, kWordId, bytes_of({WordMessage::Kind::heard, 0, greeting_or_told}), {});
+void Worker::answer(Peer& peer, std::uint64_t greeting_or_words) {
+    transmit(peer, kWordId, bytes_of({WordMessage::Kind::acked, 0, greeting_or_words}), {});
 }
 
-/// Has the peer say when it has stored what was told, unless it is to say so already.
+/// Has the peer say when it has stored the words so far, unless it is to say so already.
 void Worker::ask(const Goal& goal) {
     Peer& peer = *goal.peer;
-    if (peer.asked_.load(std::memory_order_relaxed) >= goal.told)
+    if (peer.asked_.load(std::memory_order_relaxed) >= goal.words)
         return;
-    const std::uint64_t told = peer.told_.load(std::memory_order_relaxed);
-    peer.asked_.store(told, std::memory_order_relaxed);
-    transmit_word(peer, {WordMessage::Kind::ask, 0, told});
+    const std::uint64_t words = peer.words_sent_.load(std::memory_order_relaxed);
+    peer.asked_.store(words, std::memory_order_relaxed);
+    transmit_word(peer, {WordMessage::Kind::ask, 0, words});
 }
 
-/// The answer to what the peer told: nothing, or that it is stored.
+/// The answer to the words of a peer: nothing, or that it is stored.
 void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& message) {
-    if (message.kind != WordMessage::Kind::ask && message.kind != WordMessage::Kind::heard)
+    if (message.kind != WordMessage::Kind::ask && message.kind != WordMessage::Kind::acked)
         return carry_out(message);
     Peer* const sender = worker.find(from);
     if (sender == nullptr)
         raise("find the sender of a word", UCS_ERR_NO_ELEM);
-    if (message.kind == WordMessage::Kind::heard)
-        return sender->hear(message.value);
+    if (message.kind == WordMessage::Kind::acked)
+        return sender->acked(message.value);
     worker.meet(*sender, message.value);
     worker.answer(*sender, message.value);
 }
 
-ucs_status_t Callbacks::told(void* arg, const void*, std::size_t, void* data, std::size_t bytes,
-                             const ucp_am_recv_param_t* param) {
+ucs_status_t Callbacks::word_received(void* arg, const void*, std::size_t, void* data,
+                                      std::size_t bytes, const ucp_am_recv_param_t* param) {
     auto& worker = *static_cast<Worker*>(arg);
     const std::optional<Prefix> prefix = prefix_of(data, bytes, param);
     WordMessage message{};
@@ -240,7 +240,7 @@ void Worker::transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byt
     end += sizeof prefix;
     end = std::copy(header.begin(), header.end(), end);
     end = std::copy(data.begin(), data.end(), end);
-    ucp_request_param_t param = told_to(Callbacks::sent, &message);
+    ucp_request_param_t param = telling(Callbacks::sent, &message);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
     messages_in_flight_.fetch_add(1, std::memory_order_relaxed);

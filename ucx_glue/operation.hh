@@ -19,7 +19,7 @@ class Worker;
 /// Objects that UCX holds pointers to, taken and given back, never freed before the pool: an
 /// operation whose caller has gone (by an exception) may still be written to.
 template <class T>
-class Pool {
+class FreeList {
   public:
     T& take() {
         if (free_.empty())
@@ -37,7 +37,7 @@ class Pool {
 
 /// A put, a get or a posted word that waits for its turn. Small, since a program may post millions
 /// between two flushes.
-struct Request {
+struct QueuedTransfer {
     enum class Kind : std::uint8_t { put, get, add, swap };
 
     Peer* peer;
@@ -48,7 +48,7 @@ struct Request {
     Completion* completion;
     Kind kind;
 };
-static_assert(sizeof(Request) <= 56);
+static_assert(sizeof(QueuedTransfer) <= 56);
 
 /// An operation that UCX has. It owns the words that UCX reads and writes until it is complete.
 struct Operation {

@@ -28,9 +28,9 @@ enum class Lanes : std::uint8_t { unknown, one, several };
 ///     none -> greeted -> met    (an answer to a fetch is as good as one to a greeting)
 enum class Contact : std::uint8_t { none, greeted, met };
 
-/// Which way told words go (Worker::tell). Another endpoint, for them alone, is opened for peers
-/// that are told often while descriptors are plenty. Words take it once it has brought something
-/// back and all that went over the first one are stored. So a release does not wait for a
+/// Which way sent words go (Worker::send_word). Another endpoint, for them alone, is opened for
+/// peers that are sent words often while descriptors are plenty. Words take it once it has brought
+/// something back and all that went over the first one are stored. So a release does not wait for a
 /// connection while the next lock overtakes it.
 ///
 ///     shared -> greeted -> met -> apart    (and shared again when the endpoints are closed)
@@ -38,7 +38,7 @@ enum class WordsWay : std::uint8_t {
     shared,  ///< over the endpoint for all else; there is no other one
     greeted, ///< the same; the words' own was greeted and has brought nothing back: flushes wait
              ///< for that, so that no peer is asked that may have gone
-    met,     ///< the same; it has, and words take it once all that were told are stored
+    met,     ///< the same; it has, and words take it once all that were sent are stored
     apart,   ///< over their own endpoint
 };
 
@@ -60,7 +60,8 @@ class Peer {
     bool unflushed() const {
         return flushed_.load(std::memory_order_acquire) !=
                    posted_.load(std::memory_order_acquire) ||
-               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
+               words_acked_.load(std::memory_order_acquire) !=
+                   words_sent_.load(std::memory_order_acquire) ||
                words_way() == WordsWay::greeted;
     }
 
@@ -78,23 +79,23 @@ class Peer {
     /// an endpoint of their own.
     static constexpr std::uint64_t kTogether = kWordsGreeting - 2;
 
-    /// All words up to number `told` are stored; or a greeting or a pulse is answered.
-    void hear(std::uint64_t told) {
-        if (told == kPulse)
+    /// All words up to number `sent` are stored; or a greeting or a pulse is answered.
+    void acked(std::uint64_t words) {
+        if (words == kPulse)
             return pulse_.reset();
-        if (told == kTogether) {
+        if (words == kTogether) {
             together_ = true;
             return;
         }
-        if (told == kWordsGreeting) {
+        if (words == kWordsGreeting) {
             if (words_way() == WordsWay::greeted) // else it is late: the endpoints were closed
                 go(WordsWay::met);
             return;
         }
-        if (told == 0)
+        if (words == 0)
             contact_ = Contact::met;
-        heard_.store(std::max(told, heard_.load(std::memory_order_relaxed)),
-                     std::memory_order_release);
+        words_acked_.store(std::max(words, words_acked_.load(std::memory_order_relaxed)),
+                           std::memory_order_release);
     }
 
     bool met() const { return contact_ == Contact::met; }
@@ -112,13 +113,14 @@ class Peer {
     void parted() {
         contact_ = Contact::none;
         go(WordsWay::shared);
-        tells_apart_ = false;
+        sends_words_apart_ = false;
         pulse_.reset();
     }
 
-    /// All words that were told are stored: the next ones may take another way.
-    bool all_stored() const {
-        return heard_.load(std::memory_order_acquire) == told_.load(std::memory_order_relaxed);
+    /// All words that were sent are stored: the next ones may take another way.
+    bool all_words_stored() const {
+        return words_acked_.load(std::memory_order_acquire) ==
+               words_sent_.load(std::memory_order_relaxed);
     }
 
     /// Whether only gets were posted since the last flush: they are complete at the peer when they
@@ -136,7 +138,8 @@ class Peer {
     /// count.
     bool words_unflushed() const {
         return flushed_.load(std::memory_order_acquire) < words_.load(std::memory_order_acquire) ||
-               heard_.load(std::memory_order_acquire) != told_.load(std::memory_order_acquire) ||
+               words_acked_.load(std::memory_order_acquire) !=
+                   words_sent_.load(std::memory_order_acquire) ||
                words_way() == WordsWay::greeted;
     }
 
@@ -154,9 +157,9 @@ class Peer {
     ucp_ep* endpoint_ = nullptr;                                 ///< created on first use
     ucp_ep* words_endpoint_ = nullptr;                           ///< see WordsWay
     std::atomic<WordsWay> words_way_{WordsWay::shared};
-    bool together_ = false;    ///< no endpoint is to be opened for words
-    bool tells_apart_ = false; ///< the peer has such an endpoint to this process
-    std::size_t held_ = 0;     ///< see Worker::hold
+    bool together_ = false;          ///< no endpoint is to be opened for words
+    bool sends_words_apart_ = false; ///< the peer has such an endpoint to this process
+    std::size_t held_ = 0;           ///< see Worker::hold
     Contact contact_ = Contact::none;
     Lanes lanes_ = Lanes::unknown;
     // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
@@ -171,13 +174,14 @@ class Peer {
     Count completed_{0}; ///< complete at this side
     Count flushing_{0};  ///< complete at the peer when the last flush that began is
     Count flushed_{0};   ///< complete at the peer
-    // Words that were told, counted apart: they wait in no queue, and UCX's flush does not cover
+    // Words that were sent, counted apart: they wait in no queue, and UCX's flush does not cover
     // them.
-    Count told_{0};       ///< sent
-    Count asked_{0};      ///< of them: the peer was asked to say when it has stored them
-    Count heard_{0};      ///< and has said so
-    bool listed_ = false; ///< is in the worker's list of peers to flush
-    std::unique_ptr<std::deque<Request>> queue_; ///< posted, not issued; null while there is none
+    Count words_sent_{0};  ///< sent
+    Count asked_{0};       ///< of them: the peer was asked to say when it has stored them
+    Count words_acked_{0}; ///< and has said so
+    bool listed_ = false;  ///< is in the worker's list of peers to flush
+    std::unique_ptr<std::deque<QueuedTransfer>>
+        queue_; ///< posted, not issued; null while there is none
 };
 
 } // namespace rmalock::ucx

@@ -16,7 +16,7 @@ Connections Worker::connections() const {
         if (id == options_.self)
             continue;
         all.first += peer->endpoint_ != nullptr;
-        all.second += peer->words_endpoint_ != nullptr || peer->tells_apart_;
+        all.second += peer->words_endpoint_ != nullptr || peer->sends_words_apart_;
     }
     return all;
 }
@@ -59,13 +59,13 @@ void Worker::look_at_descriptors() {
         options_.descriptors_near(now);
     const std::lock_guard peers_lock(peers_mutex_);
     for (const auto& [id, peer] : peers_)
-        if (peer->met() && peer->endpoint_ != nullptr && !peer->tells_apart_)
+        if (peer->met() && peer->endpoint_ != nullptr && !peer->sends_words_apart_)
             answer(*peer, Peer::kTogether);
 }
 
 /// A peer greets over its first connection, or its second one.
 void Worker::meet(Peer& peer, std::uint64_t greeting) {
-    peer.tells_apart_ |= greeting == Peer::kWordsGreeting;
+    peer.sends_words_apart_ |= greeting == Peer::kWordsGreeting;
     if (greeting != 0 || !takes_descriptors_)
         return;
     look_at_descriptors();

@@ -85,7 +85,7 @@ Operation& Worker::begin_fetch(Peer& peer, Fetch what, RemoteAddress address, co
     operation.operand = operand;
     operation.reply = desired;
     operation.done.store(false, std::memory_order_relaxed);
-    ucp_request_param_t param = told_to(Callbacks::fetched, &operation);
+    ucp_request_param_t param = telling(Callbacks::fetched, &operation);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
     param.datatype = ucp_dt_make_contig(kWord);
     param.reply_buffer = &operation.reply;
@@ -140,7 +140,7 @@ std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, Remote
     operation.worker = this;
     operation.peer = &peer;
     operation.done.store(false, std::memory_order_relaxed);
-    const ucp_request_param_t param = told_to(Callbacks::fetched, &operation);
+    const ucp_request_param_t param = telling(Callbacks::fetched, &operation);
     ++counters_.reads;
     if (completed_at_once("read a word",
                           ucp_get_nbx(to, &operation.reply, kWord, address, key.get(), &param)))
@@ -153,14 +153,14 @@ void Worker::post_add(Peer& peer, RemoteAddress address, const RemoteKey& key,
                       std::uint64_t operand) {
     const Lock lock = locked();
     ++counters_.posts;
-    post({&peer, key.get(), address, nullptr, operand, nullptr, Request::Kind::add});
+    post({&peer, key.get(), address, nullptr, operand, nullptr, QueuedTransfer::Kind::add});
 }
 
 void Worker::post_store(Peer& peer, RemoteAddress address, const RemoteKey& key,
                         std::uint64_t value) {
     const Lock lock = locked();
     ++counters_.posts;
-    post({&peer, key.get(), address, nullptr, value, nullptr, Request::Kind::swap});
+    post({&peer, key.get(), address, nullptr, value, nullptr, QueuedTransfer::Kind::swap});
 }
 
 } // namespace rmalock::ucx

@@ -172,7 +172,7 @@ Worker::Worker(const Options& options)
     handler.arg = this;
     check("set the message handler", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
     handler.id = kWordId;
-    handler.cb = Callbacks::told;
+    handler.cb = Callbacks::word_received;
     check("set the handler of words", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
     takes_descriptors_ = links_by_tcp(networks_of(context_.get()));
     address_ = read_address(worker_.get());

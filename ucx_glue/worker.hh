@@ -35,14 +35,14 @@ namespace rmalock::ucx {
 /// The atomics that return what was there before.
 enum class Fetch { add, swap, compare_swap };
 
-/// What tell() asks of a peer.
-enum class Tell : std::uint64_t { add, store };
+/// What send_word() does at a peer.
+enum class WordOp : std::uint64_t { add, store };
 
 /// What was sent over the worker, for tests and statistics.
 struct Counters {
     std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
     std::uint64_t reads = 0;   ///< read_word: a round trip each
-    std::uint64_t posts = 0;   ///< atomics and words that return nothing, told ones included
+    std::uint64_t posts = 0;   ///< atomics and words that return nothing, sent ones included
     std::uint64_t puts = 0, gets = 0;
     std::uint64_t flushes = 0;  ///< flushes that had something to wait for: a round trip each
     std::uint64_t messages = 0; ///< active messages sent
@@ -56,7 +56,7 @@ using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
 
 struct WordMessage;
 
-/// To other processes: the first ones to each, and the second ones, for told words. Over TCP each
+/// To other processes: the first ones to each, and the second ones, for sent words. Over TCP each
 /// is a descriptor, which UCX has both directions share.
 struct Connections {
     std::size_t first = 0, second = 0;
@@ -122,7 +122,7 @@ class Worker {
     Connections connections() const;
     /// Connects, unless that has been done, and waits until the peer has answered.
     void connect(const fabric::Waiter& waiter, Peer& peer);
-    /// One connection to that peer has to do: words are told without one of their own.
+    /// One connection to that peer has to do: words are sent without one of their own.
     void keep_together(Peer& peer);
     /// To be called often: looks now and then how many descriptors are left.
     void check_descriptors();
@@ -190,9 +190,9 @@ class Worker {
     /// Words have an endpoint of their own, over TCP a connection. On one that carries answers
     /// too, Linux holds its acknowledgements back for the next answer, but sends one as soon as
     /// somebody reads the second small packet that came without an answer between: when a release
-    /// is told and a fetch follows, just before that is served. It took 4 of 26 us. It is a
-    /// descriptor more for the peer, so they go without where those are scarce (room.cc).
-    void tell(Peer& peer, Tell what, RemoteAddress address, std::uint64_t value);
+    /// is sent as a word and a fetch follows, just before that is served. It took 4 of 26 us. It is
+    /// a descriptor more for the peer, so they go without where those are scarce (room.cc).
+    void send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint64_t value);
 
     // ---- data -----------------------------------------------------------------------------------
     /// Both go out at once, or when there is room. `completion`, if given, expects one part more
@@ -273,11 +273,11 @@ class Worker {
     struct WorkerCloser {
         void operator()(ucp_worker* worker) const;
     };
-    /// What a flush waits for: that peer.flushed_ reaches `posted`, and peer.heard_ `told`.
+    /// What a flush waits for: that peer.flushed_ reaches `posted`, and peer.words_acked_ `words`.
     struct Goal {
         Peer* peer;
         std::uint64_t posted;
-        std::uint64_t told;
+        std::uint64_t words;
         bool reached() const;
     };
 
@@ -300,8 +300,8 @@ class Worker {
     void transmit_word(Peer& peer, const WordMessage& message);
     Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
                            std::uint64_t operand, std::uint64_t desired);
-    void post(const Request& request);
-    void issue(const Request& request);
+    void post(const QueuedTransfer& request);
+    void issue(const QueuedTransfer& request);
     bool has_room(const Peer& peer) const;
     void close(const std::vector<Peer*>& peers);
     bool issue_queued();
@@ -309,7 +309,7 @@ class Worker {
     void take_failure(const std::string& text);
     void transmit_deferred();
     void greet(Peer& peer, std::uint64_t greeting);
-    void answer(Peer& peer, std::uint64_t greeting_or_told);
+    void answer(Peer& peer, std::uint64_t greeting_or_words);
     void meet(Peer& peer, std::uint64_t greeting);
     void ask_for_pulse(Peer& peer, Clock::time_point now);
     static Lanes lanes(Peer& peer);
@@ -357,8 +357,8 @@ class Worker {
     std::vector<Peer*> unflushed_peers_; ///< every peer that is unflushed, and some that were
     std::deque<Peer*> queued_peers_;     ///< those with a queue, in turn
     std::size_t in_flight_ = 0;          ///< issued requests that are not complete
-    Pool<Operation> operations_;
-    Pool<Message> messages_;
+    FreeList<Operation> operations_;
+    FreeList<Message> messages_;
     std::atomic<std::size_t> messages_in_flight_{0};
 
     // UCX lets go of everything above when these close, in this order.

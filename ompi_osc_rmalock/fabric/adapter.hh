@@ -15,7 +15,7 @@ enum class Use {
     get,    ///< also each rank of a scan
     atomic, ///< a fetching read-modify-write
     posted, ///< put, add, and each rank of an add_each
-    count,
+    add_single_writer,
     flush,
     wait,
 };
@@ -64,8 +64,8 @@ class Adapter {
     void put(Word w, Value v, At at = At::current()) { begin(Use::posted, w.rank, at).put(w, v); }
     void add(Word w, Value v, At at = At::current()) { begin(Use::posted, w.rank, at).add(w, v); }
 
-    void count(Word w, Value v, At at = At::current()) {
-        begin(Use::count, w.rank, at).count(w, v);
+    void add_single_writer(Word w, Value v, At at = At::current()) {
+        begin(Use::add_single_writer, w.rank, at).add_single_writer(w, v);
     }
 
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,

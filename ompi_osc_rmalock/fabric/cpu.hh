@@ -55,10 +55,10 @@ class CpuFabric : public FabricBase<CpuFabric> {
 
     // Why sequentially consistent. A lock argues in two steps of two processes: each changes a word
     // of its own, then reads the other's, and one of them must see the other (an exclusive enters
-    // its ledger and reads M, a lock_all sets M and reads ledgers: R1 of all_gate.hh; a reader
-    // joins the list and looks at the phase again). Acquire and release let both reads come first.
-    // On x86 the loads and the read-modify-writes cost the same in any order; on aarch64 the loads
-    // are LDAR instead of LDAPR.
+    // its holder record and reads M, a lock_all sets M and reads holder records: R1 of all_gate.hh;
+    // a reader joins the list and looks at the phase again). Acquire and release let both reads
+    // come first. On x86 the loads and the read-modify-writes cost the same in any order; on
+    // aarch64 the loads are LDAR instead of LDAPR.
     Value get(Word w) { return get(resolve(w)); }
     Value get(Resolved w) { return w->load(std::memory_order_seq_cst); }
     Value fetch_add(Word w, Value v) { return at(w).fetch_add(v, std::memory_order_seq_cst); }
@@ -81,7 +81,7 @@ class CpuFabric : public FabricBase<CpuFabric> {
 
     /// Nobody else changes the word: a plain addition and a release store would not lose any. But
     /// R1 of all_gate.hh reads M behind it, which a store may pass.
-    void count(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
+    void add_single_writer(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const auto each = static_cast<Slot>(out.size() / ranks.size());
         for (std::size_t r = 0; r < ranks.size(); ++r)

@@ -68,9 +68,9 @@ class HybridFabric : public FabricBase<HybridFabric> {
     }
 
     /// Far words as well: a tree that somebody asked for may take ranks of two nodes for one.
-    void count(Word w, Value v) {
+    void add_single_writer(Word w, Value v) {
         if (same_node(w.rank))
-            near().count(part(w), v);
+            near().add_single_writer(part(w), v);
         else
             remote_->fetch_add(w, v);
     }

@@ -25,7 +25,8 @@ constexpr std::size_t bytes_of(Slot slots) {
 struct LockSlots {
     Slot nodes = 0;    ///< queue nodes, of a line each
     Slot elements = 0; ///< words for the records of the tree's elements and counters, whole lines
-    Slot ledgers = 0;  ///< what processes of a node hold (locks/parts/ledgers.hh), of a line each
+    Slot holders =
+        0; ///< what processes of a node hold (locks/parts/holder_records.hh), of a line each
 };
 
 /// The state a window keeps for each rank, in slots.
@@ -61,13 +62,13 @@ struct WindowSlots {
     static constexpr Slot elements(Rank ranks, LockSlots lock) {
         return nodes(ranks) + line(lock.nodes);
     }
-    /// The first ledger of a node, at its first rank; a ledger is a line.
-    static constexpr Slot ledgers(Rank ranks, LockSlots lock) {
+    /// The first holder record of a node, at its first rank; a holder record is a line.
+    static constexpr Slot holders(Rank ranks, LockSlots lock) {
         return elements(ranks, lock) + lock.elements;
     }
     /// Slots a rank needs in a window of `ranks` processes.
     static constexpr Slot count(Rank ranks, LockSlots lock) {
-        return ledgers(ranks, lock) + line(lock.ledgers);
+        return holders(ranks, lock) + line(lock.holders);
     }
 };
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "locks/lock.hh"
-#include "locks/parts/pool.hh"
+#include "locks/parts/qnodes.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {
@@ -101,9 +101,9 @@ struct LockLimits {
 template <fabric::Fabric F>
 struct LockEnv {
     F& fabric;
-    Slot home;    ///< first slot of the home record of every rank
-    Slot records; ///< of the other records of every rank
-    Pool& pool;   ///< the process's queue nodes
+    Slot home;        ///< first slot of the home record of every rank
+    Slot records;     ///< of the other records of every rank
+    QueueNodes& pool; ///< the process's queue nodes
     MachineView machine;
     LockLimits limits;
 };

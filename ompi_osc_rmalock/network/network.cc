@@ -237,9 +237,9 @@ void Network::descriptors_near(const ucx::Descriptors::Count& now) {
 
 void Network::tell_of_descriptors() {
     if (const std::size_t limit = limit_.exchange(0); limit != 0)
-        tell("warning: process %d uses %zu of its %zu file descriptors (ulimit -n): it takes fewer "
-             "connections to other nodes, which makes locks slower; with none left the job ends",
-             static_cast<int>(process_), used_.load(), limit);
+        say("warning: process %d uses %zu of its %zu file descriptors (ulimit -n): it takes fewer "
+            "connections to other nodes, which makes locks slower; with none left the job ends",
+            static_cast<int>(process_), used_.load(), limit);
 }
 
 void Network::link(Groups::Group processes) {

@@ -131,7 +131,7 @@ void Remote::put(Word word, Value value) {
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
-            worker().tell(*target.peer, ucx::Tell::store, address(target, word.slot), value);
+            worker().send_word(*target.peer, ucx::WordOp::store, address(target, word.slot), value);
         else
             worker().post_store(*target.peer, address(target, word.slot), target.state, value);
     });
@@ -141,7 +141,7 @@ void Remote::add(Word word, Value operand) {
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
-            worker().tell(*target.peer, ucx::Tell::add, address(target, word.slot), operand);
+            worker().send_word(*target.peer, ucx::WordOp::add, address(target, word.slot), operand);
         else
             worker().post_add(*target.peer, address(target, word.slot), target.state, operand);
     });

@@ -116,7 +116,7 @@ bool Trial::has_come_to(std::uint64_t stage, Partner& partner) {
 }
 
 void Trial::tell(const Partner& partner, std::uint64_t stage) {
-    worker_.tell(*partner.peer, ucx::Tell::store,
+    worker_.send_word(*partner.peer, ucx::WordOp::store,
                  partner.there + (1 + partner.slot) * sizeof words_[0], stage);
 }
 

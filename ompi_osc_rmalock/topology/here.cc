@@ -39,8 +39,8 @@ std::string_view in_environment(const char* name) {
     return value != nullptr ? value : "";
 }
 
-Place found() {
-    Place place;
+ProcessPlace found() {
+    ProcessPlace place;
     place.rack = rack_in(in_environment("SLURM_TOPOLOGY_ADDR"),
                          in_environment("SLURM_TOPOLOGY_ADDR_PATTERN"));
     hwloc_topology_t topology = nullptr;
@@ -58,8 +58,9 @@ Place found() {
 
 } // namespace
 
-void look_around(Place& place) {
-    static const Place here = found(); // the machine does not change, and asking takes milliseconds
+void look_around(ProcessPlace& place) {
+    static const ProcessPlace here =
+        found(); // the machine does not change, and asking takes milliseconds
     place.numa = here.numa;
     place.l3 = here.l3;
     place.rack = here.rack;

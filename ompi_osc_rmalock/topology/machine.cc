@@ -55,10 +55,10 @@ Elements blocks_of(const Elements& what, std::int32_t n) {
 /// The elements of every kind, whether the tree has them or not.
 class Census {
   public:
-    Census(const Spec& spec, const std::vector<Place>& places) {
+    Census(const Spec& spec, const std::vector<ProcessPlace>& places) {
         std::vector<std::int64_t> node, numa, l3;
         Elements ranks;
-        for (const Place& place : places) {
+        for (const ProcessPlace& place : places) {
             node.push_back(place.node);
             numa.push_back(place.numa);
             l3.push_back(place.l3);
@@ -86,7 +86,7 @@ class Census {
     }
     /// That of a node is what its first rank says: nodes that the parameter makes up may lie in
     /// several.
-    static Elements found_racks(const Elements& node, const std::vector<Place>& places) {
+    static Elements found_racks(const Elements& node, const std::vector<ProcessPlace>& places) {
         const Level nodes{Elements(node)};
         std::vector<std::int64_t> rack;
         for (const std::size_t n : node)
@@ -139,7 +139,7 @@ std::int32_t rack_in(std::string_view address, std::string_view pattern) {
     return static_cast<std::int32_t>(hash & 0x7fffffffU);
 }
 
-Machine build(const Spec& spec, const std::vector<Place>& places) {
+Machine build(const Spec& spec, const std::vector<ProcessPlace>& places) {
     const Census census(spec, places);
     Machine machine{{}, {}, Level(Elements(census.elements(Kind::node)))};
     if (spec.automatic)

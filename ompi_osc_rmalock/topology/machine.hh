@@ -13,7 +13,7 @@ namespace rmalock::topology {
 /// Where one process runs. Any numbers will do that are equal for the processes of one element and
 /// differ between elements of one parent; -1: not known, or in several of them. Memories and caches
 /// are numbered within their node; a rack is what hangs on one switch.
-struct Place {
+struct ProcessPlace {
     std::int32_t node = 0;
     std::int32_t numa = -1;
     std::int32_t l3 = -1;
@@ -27,7 +27,7 @@ struct Machine {
 };
 
 /// Every process computes the same from what all have contributed: places[p] is rank p's.
-Machine build(const Spec& spec, const std::vector<Place>& places);
+Machine build(const Spec& spec, const std::vector<ProcessPlace>& places);
 
 /// The groups of processes that share a counter, T_DC of them. 0: those of a node each; n: groups
 /// of n that cross no border of nodes, or, if n is more than a node has, as many whole nodes as n
@@ -41,7 +41,7 @@ std::string describe(const Machine& machine);
 std::vector<std::string> list(const Machine& machine);
 
 /// What hwloc and the job's scheduler say about the calling process. `node` is left as it is.
-void look_around(Place& place);
+void look_around(ProcessPlace& place);
 
 /// The rack of a node, from Slurm's SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN, such as
 /// "s0.s4.node17" and "switch.switch.node"; -1: they name no switch, or are not there (empty).

@@ -20,7 +20,7 @@ using fabric::Rank;
 using fabric::Slot;
 
 /// Where an element keeps what it needs for one target: record number `record` of rank `rank`.
-struct Seat {
+struct RecordPlace {
     Rank rank;
     Slot record;
 };
@@ -60,7 +60,7 @@ class Level {
 
     /// The records of an element for the P targets are dealt out to its members in turn, so that
     /// locks on different targets do not meet at one process.
-    Seat seat(std::size_t element, Rank target) const {
+    RecordPlace place(std::size_t element, Rank target) const {
         const std::vector<Rank>& members = members_[element];
         const auto t = static_cast<std::size_t>(target);
         return {members[t % members.size()], static_cast<Slot>(t / members.size())};

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "window/data/access.hh"
-#include "window/sync/plain.hh"
+#include "window/sync/fast_path.hh"
 #include "window/window.hh"
 
 using rmalock::network::as_completion;
@@ -167,28 +167,29 @@ bool rmalock_target_is_far(const rmalock_window_t* window, int target) {
     return as_window(window).is_far(target);
 }
 
-void* rmalock_at_hand(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
-                      ptrdiff_t offset, size_t bytes) {
-    return as_window(window).at_hand(is_put ? Direction::put : Direction::get, target, displacement,
-                                     offset, bytes);
+void* rmalock_direct_address(rmalock_window_t* window, bool is_put, int target,
+                             ptrdiff_t displacement, ptrdiff_t offset, size_t bytes) {
+    return as_window(window).direct_address(is_put ? Direction::put : Direction::get, target,
+                                            displacement, offset, bytes);
 }
 
-Status rmalock_put_plain(rmalock_window_t* window, const char* call, int target,
-                         ptrdiff_t displacement, ptrdiff_t offset, const void* origin, size_t bytes,
-                         rmalock_completion_t* completion) {
+Status rmalock_put_contiguous(rmalock_window_t* window, const char* call, int target,
+                              ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
+                              size_t bytes, rmalock_completion_t* completion) {
     return guarded([&] {
-        return as_window(window).transfer_plain(Direction::put, call, target, displacement, offset,
-                                                const_cast<void*>(origin), bytes,
-                                                as_completion(completion));
+        return as_window(window).transfer_contiguous(Direction::put, call, target, displacement,
+                                                     offset, const_cast<void*>(origin), bytes,
+                                                     as_completion(completion));
     });
 }
 
-Status rmalock_get_plain(rmalock_window_t* window, const char* call, int target,
-                         ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes,
-                         rmalock_completion_t* completion) {
+Status rmalock_get_contiguous(rmalock_window_t* window, const char* call, int target,
+                              ptrdiff_t displacement, ptrdiff_t offset, void* origin, size_t bytes,
+                              rmalock_completion_t* completion) {
     return guarded([&] {
-        return as_window(window).transfer_plain(Direction::get, call, target, displacement, offset,
-                                                origin, bytes, as_completion(completion));
+        return as_window(window).transfer_contiguous(Direction::get, call, target, displacement,
+                                                     offset, origin, bytes,
+                                                     as_completion(completion));
     });
 }
 
@@ -224,9 +225,9 @@ Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target
     return guarded([&] { return as_window(window).accumulate(call, target, displacement, *what); });
 }
 
-void* rmalock_elements_at_hand(rmalock_window_t* window, int target, ptrdiff_t displacement,
-                               size_t bytes) {
-    return as_window(window).elements_at_hand(target, displacement, bytes);
+void* rmalock_direct_elements(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                              size_t bytes) {
+    return as_window(window).direct_elements(target, displacement, bytes);
 }
 
 bool rmalock_alone(rmalock_window_t* window, int target) {

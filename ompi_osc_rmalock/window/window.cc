@@ -7,6 +7,7 @@
 
 #include "host.hh"
 #include "locks/former_names.hh"
+#include "locks/window_lock/configure.hh"
 #include "window/create/foundation.hh"
 
 namespace rmalock::window {
@@ -14,12 +15,12 @@ namespace rmalock::window {
 namespace {
 
 /// Once in a process: the user calls a lock by a name that the next release will not take.
-void hint_at_present_name(const char* asked) {
+void hint_at_present_name(const char* request) {
     static std::atomic<bool> hinted{false};
-    const std::string present(locks::present_name(asked));
-    if (present != asked && !hinted.exchange(true))
-        tell("the lock '%s' is called %s by now; the next release takes only that", asked,
-             present.c_str());
+    const std::string present(locks::present_name(request));
+    if (present != request && !hinted.exchange(true))
+        say("the lock '%s' is called %s by now; the next release takes only that", request,
+            present.c_str());
 }
 
 } // namespace
@@ -48,11 +49,11 @@ void Window::announce(const Plan& plan) const {
                       plan.domain() == fabric::Domain::nic ? "atomics by network adapters"
                                                            : "atomics by CPUs");
     report(1, "window '%s' selected: lock %s (%s)%s; %d ranks %s%s", name(), choice().name,
-           choice().reason, locks::summary(plan.design()).c_str(), comm_.size, where,
+           choice().reason, locks::summary(plan.lock_config()).c_str(), comm_.size, where,
            fabric_.waiter().yield ? ", waits yield the core" : "");
     report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs", name(),
            plan.bytes(), plan.state_bytes());
-    for (const std::string& line : locks::describe(plan.design()))
+    for (const std::string& line : locks::describe(plan.lock_config()))
         report(2, "window '%s': %s", name(), line.c_str());
 }
 

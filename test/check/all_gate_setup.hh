@@ -15,17 +15,17 @@ template <class Lock>
 struct GatedWords {
     static constexpr bool kQueues = Lock::kTraits.needs.queue_nodes;
     static constexpr Slot kGate = 0;
-    static constexpr Slot kHome = kQueues ? locks::Pool::kNodeSlots : 5;
-    static constexpr Slot kPool = kHome + locks::Pool::kNodeSlots;
+    static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : 5;
+    static constexpr Slot kPool = kHome + locks::QueueNodes::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
-    static constexpr Slot kRecords = kPool + locks::Pool::slots(kNodes);
+    static constexpr Slot kRecords = kPool + locks::QueueNodes::slots(kNodes);
 
-    static Slot ledgers(const locks::MachineView& machine) {
+    static Slot holders(const locks::MachineView& machine) {
         const locks::Footprint lock = Lock::footprint(machine);
         return kQueues ? kRecords + lock.records : kHome + lock.home;
     }
     static Slot slots(const locks::MachineView& machine) {
-        return ledgers(machine) + fabric::line(static_cast<Slot>(machine.nodes.largest()));
+        return holders(machine) + fabric::line(static_cast<Slot>(machine.nodes.largest()));
     }
 };
 
@@ -35,14 +35,14 @@ struct GatedSetup {
     topology::Level nodes;
     locks::NodeTable table;
     locks::GateLimits limits;
-    bool ledgers = true; ///< else lock_all visits every target
+    bool holders = true; ///< else lock_all visits every target
 
     GatedSetup(Rank ranks, Rank on_first_node, locks::GateLimits gate_limits)
         : nodes(split(ranks, on_first_node)), table(nodes), limits(gate_limits) {}
 
     locks::MachineView view() const { return {flat, nodes, nodes, false}; }
     locks::GateNodes seen_by(Rank self, Slot first_ledger) const {
-        return table.seen_by(self, nodes, ledgers ? std::optional(first_ledger) : std::nullopt);
+        return table.seen_by(self, nodes, holders ? std::optional(first_ledger) : std::nullopt);
     }
 
   private:
@@ -53,13 +53,13 @@ struct GatedSetup {
     }
 };
 
-/// Instead of locks::News, for large configurations: each wait for G is one step, which
+/// Instead of locks::NodeEventCount, for large configurations: each wait for G is one step, which
 /// needs no tell. What is left of the gate is all there is.
 template <class F>
 class Polls {
   public:
     Polls(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
-    void tell() {}
+    void advance() {}
     template <fabric::Predicate P>
     Value await(Word w, P pred) {
         return fabric_.await(w, pred);
@@ -86,7 +86,7 @@ class GatedWindow {
         : fabric_(real), first_(first), pool_(real.self(), first + Words::kPool, Words::kNodes),
           lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
-                setup.seen_by(real.self(), first + Words::ledgers(setup.view())), setup.limits),
+                setup.seen_by(real.self(), first + Words::holders(setup.view())), setup.limits),
           lock(*this) {}
 
     class Calls {
@@ -123,7 +123,7 @@ class GatedWindow {
 
     F fabric_;
     const Slot first_;
-    locks::Pool pool_;
+    locks::QueueNodes pool_;
     Lock lock_;
     locks::AllGate<F, Lock, Waits> gate_;
 
@@ -151,10 +151,10 @@ class TwoGatedWindows {
 template <template <class> class Algorithm, class Fault = Sound,
           template <class> class Waits = Polls>
 Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank on_first_node = 1,
-                    bool ledgers = true, Rank windows = 1) {
+                    bool holders = true, Rank windows = 1) {
     Cast cast{std::move(scripts), on_first_node};
     GatedSetup setup(cast.ranks(), on_first_node, limits);
-    setup.ledgers = ledgers;
+    setup.holders = holders;
     cast.windows = windows;
     cast.slots = static_cast<Slot>(windows) *
                  GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.view());

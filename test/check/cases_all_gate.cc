@@ -175,15 +175,15 @@ void add_over_nodes(std::vector<Case>& cases) {
     deep(4);
 }
 
-/// With waits as they are shipped: somebody has to tell (locks/parts/news.hh).
+/// With waits as they are shipped: somebody has to tell (locks/parts/node_event_count.hh).
 void add_told(std::vector<Case>& cases) {
     const Script w = writer(2), w1 = writer(1), r = reader(2), r1 = reader(1), all = all_locker(2),
                  a1 = all_locker(1);
     const auto add = [&]<template <class> class Algorithm = locks::DirectPassive>(
         const char* name, const char* configuration, std::vector<Script> scripts,
         const locks::GateLimits& limits, Rank on_each) {
-        cases.push_back(gate<Sound, Algorithm, locks::News>(name, configuration, std::move(scripts),
-                                                            Failure::none, limits, on_each));
+        cases.push_back(gate<Sound, Algorithm, locks::NodeEventCount>(
+            name, configuration, std::move(scripts), Failure::none, limits, on_each));
     };
     const auto told = [&](const char* configuration, std::vector<Script> scripts,
                           const locks::GateLimits& limits = kOnce) {
@@ -263,7 +263,7 @@ void add_mutants(std::vector<Case>& cases) {
     cases.push_back(
         gate<NoEntry>("all_gate/no_entry", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(
-        gate<OneLedger>("all_gate/one_ledger", "1A+1W", {all_locker(3), w}, Failure::exclusion));
+        gate<OneHolderRecord>("all_gate/one_ledger", "1A+1W", {all_locker(3), w}, Failure::exclusion));
     cases.push_back(gate<NamesOne>("all_gate/names_one", "1W of 2+1A",
                                    {nested({exclusive(0), exclusive(1)}), all_locker(2)},
                                    Failure::exclusion));
@@ -287,8 +287,8 @@ void add_mutants(std::vector<Case>& cases) {
     const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
                                                 std::vector<Script> scripts,
                                                 const locks::GateLimits& limits = kOnce) {
-        cases.push_back(gate<Fault, locks::DirectPassive, locks::News>(name, configuration, scripts,
-                                                                       Failure::deadlock, limits));
+        cases.push_back(gate<Fault, locks::DirectPassive, locks::NodeEventCount>(
+            name, configuration, scripts, Failure::deadlock, limits));
     };
     silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
     silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});
@@ -296,7 +296,8 @@ void add_mutants(std::vector<Case>& cases) {
                   {writer(1), all_locker(1), all_locker(1)});
     silent_mutant(SilentMode{}, "all_gate/silent_mode", "1W+2A once",
                   {writer(1), all_locker(1), all_locker(1)});
-    silent_mutant(LooksForNewsLast{}, "all_gate/looks_for_news_last", "1W+1A", {w, all_locker(3)});
+    silent_mutant(LooksForNewsLast{}, "all_gate/looks_for_events_last", "1W+1A",
+                  {w, all_locker(3)});
     silent_mutant(LeavesUnasked{}, "all_gate/leaves_unasked", "1A+1W K=1",
                   {all_locker(3), writer(3)}, kAtOnce);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
@@ -345,16 +346,16 @@ void add_all_gate(std::vector<Case>& cases) {
     // However long exclusives go on, a lock_all that waits gets in.
     cases.push_back(beside_writers("all_gate+d_mcs", "2W+2A once"));
 
-    // On one node nobody keeps ledgers.
+    // On one node nobody keeps holder records.
     const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(gate("all_gate", configuration, scripts));
         cases.back().program = behind_gate<locks::DirectPassive>(scripts, kOnce, 1, false);
     };
-    unkept("1W+1A, no ledgers", {w, all_locker(3)});
-    unkept("1W+1R+1A, no ledgers", {w, r, all});
-    unkept("2W 2 targets+1A, no ledgers", {w, w1, all});
+    unkept("1W+1A, no holder records", {w, all_locker(3)});
+    unkept("1W+1R+1A, no holder records", {w, r, all});
+    unkept("2W 2 targets+1A, no holder records", {w, w1, all});
     cases.back().size = Size::deep;
-    unkept("1W+2A once, no ledgers", {writer(1), all_locker(1), all_locker(1)});
+    unkept("1W+2A once, no holder records", {writer(1), all_locker(1), all_locker(1)});
 
     // The gate changes sides with each process that comes.
     const auto changing = [&](const char* configuration, std::vector<Script> scripts,

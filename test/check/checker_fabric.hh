@@ -36,7 +36,7 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     void put(Word w, Value v) { post(Verb::put, w, v); }
     void add(Word w, Value v) { post(Verb::add, w, v); }
 
-    void count(Word w, Value v) { perform(Verb::count, w, v); }
+    void add_single_writer(Word w, Value v) { perform(Verb::add_single_writer, w, v); }
     /// Others may act between any two of the reads.
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         scan_by([&](Word w) { return get(w); }, ranks, first, stride, out);

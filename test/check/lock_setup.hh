@@ -53,10 +53,10 @@ struct LockSetup {
     locks::MachineView view() const { return {tree, nodes, counters, false}; }
     Slot pool() const { return kRecords + footprint.records; }
     Slot slots(bool queues) const {
-        return queues ? pool() + locks::Pool::slots(locks_at_once) : footprint.home;
+        return queues ? pool() + locks::QueueNodes::slots(locks_at_once) : footprint.home;
     }
     template <class F>
-    locks::LockEnv<F> env(F& fabric, locks::Pool& its_pool) const {
+    locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_pool) const {
         return {fabric, 0, kRecords, its_pool, view(), limits};
     }
 };
@@ -67,7 +67,7 @@ struct LockLocal {
     using F = BrokenFabric<Fault>;
     using Made = Lock<F>;
     F fabric;
-    locks::Pool pool;
+    locks::QueueNodes pool;
     Made lock;
 
     LockLocal(CheckerFabric& real, const LockSetup& setup)

@@ -35,7 +35,7 @@ enum class Verb : std::uint8_t {
     flush,
     await,
     await_until,
-    count,
+    add_single_writer,
     leave, // not a verb of the fabric: the end of a critical section whose release only posts
 };
 
@@ -149,8 +149,8 @@ class Memory {
 };
 
 /// Checks that every word is used in one of the ways that fabric/concept.hh allows under
-/// Domain::nic: atomic, mailbox, cohort, or ledger. Uses add up over all executions a search looks
-/// at.
+/// Domain::nic: atomic, mailbox, cohort, or holder record. Uses add up over all executions a search
+/// looks at.
 class WordUses {
   public:
     WordUses(Rank ranks, Slot slots)
@@ -159,7 +159,7 @@ class WordUses {
     /// Notes one use; false if the word has now been used in a way no class allows.
     bool note(Rank user, Word w, Verb verb, bool same_node) {
         std::uint16_t& use = uses_[static_cast<std::size_t>(w.rank) * slots_ + w.slot];
-        if (verb == Verb::count)
+        if (verb == Verb::add_single_writer)
             return same_node && note_count(use, static_cast<std::uint16_t>(user + 1));
         if (verb == Verb::put)
             use |= kPut;

@@ -142,7 +142,7 @@ void World::step(Rank rank, bool give_up) {
     // A process that has waited for an event forgets what it saw since it looked, and looks again.
     if (event && p.request.verb == Verb::await)
         p.history = p.before_look;
-    if (p.base == 0 && p.request.verb != Verb::count) // that gives nothing
+    if (p.base == 0 && p.request.verb != Verb::add_single_writer) // that gives nothing
         p.base = p.history;
     if (story_ != nullptr)
         tell(rank, p.request, p.result, give_up);
@@ -201,7 +201,7 @@ Value World::take_effect(Rank rank, const Request& request) {
     case Verb::add: // on one's own rank
         memory_.apply(request.verb, request.word, request.operand);
         return 0;
-    case Verb::count:
+    case Verb::add_single_writer:
         memory_.apply(Verb::add, request.word, request.operand);
         return 0;
     case Verb::leave:
@@ -295,7 +295,7 @@ void World::note_use(Rank rank, Verb verb, Word word) {
         return;
     fail(Failure::word_class,
          fmt::format("word {} is put and read-modify-written, and not by its own node alone, or is "
-                     "another one's ledger: {} {}",
+                     "another one's holder record: {} {}",
                      name_of(word), rank, check::name_of(verb)));
 }
 

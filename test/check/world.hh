@@ -34,7 +34,7 @@ struct Program {
     bool last_first = false;      ///< add_each takes the ranks from last to first
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     /// Words of this slot count events, and are compared with nothing but what the same process has
-    /// read there last (locks/parts/news.hh). So of their values only that is kept: see
+    /// read there last (locks/parts/node_event_count.hh). So of their values only that is kept: see
     /// World::look. -1: there are none.
     std::int64_t event_slot = -1;
     OvertakenBound bound{};

@@ -11,7 +11,7 @@ struct VerbCounts {
     unsigned gets = 0;
     unsigned atomics = 0; ///< fetching read-modify-writes: one round trip each off node
     unsigned posted = 0;  ///< puts and adds: no round trip
-    unsigned counts = 0;  ///< in a ledger of one's own
+    unsigned counts = 0;  ///< in a holder record of one's own
     unsigned flushes = 0;
     unsigned polls_elsewhere = 0; ///< waits on a word whose home is another rank
     friend bool operator==(const VerbCounts&, const VerbCounts&) = default;
@@ -30,7 +30,7 @@ class Counting : public fabric::Adapter<Counting<F>, F> {
             return note(home, &VerbCounts::atomics);
         case fabric::Use::posted:
             return note(home, &VerbCounts::posted);
-        case fabric::Use::count:
+        case fabric::Use::add_single_writer:
             return note(home, &VerbCounts::counts);
         case fabric::Use::flush:
             return note(home, &VerbCounts::flushes);

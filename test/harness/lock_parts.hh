@@ -14,7 +14,7 @@ namespace rmalock::test {
 inline topology::Machine nodes_of_two(fabric::Rank ranks) {
     std::string why;
     return topology::build(topology::parse("node:2", why),
-                           std::vector<topology::Place>(static_cast<std::size_t>(ranks)));
+                           std::vector<topology::ProcessPlace>(static_cast<std::size_t>(ranks)));
 }
 
 template <class F>
@@ -24,13 +24,13 @@ struct LockParts {
 
     /// Of a world of so many ranks.
     static constexpr fabric::LockSlots kinds(fabric::Rank ranks) {
-        return {.nodes = Slots::node_count(ranks), .elements = kMostRecords, .ledgers = 2};
+        return {.nodes = Slots::node_count(ranks), .elements = kMostRecords, .holders = 2};
     }
 
     explicit LockParts(F& f)
         : fabric(f), pool(f.self(), Slots::nodes(f.size()), Slots::node_count(f.size())),
           records(Slots::elements(f.size(), kinds(f.size()))),
-          ledgers(Slots::ledgers(f.size(), kinds(f.size()))), machine(nodes_of_two(f.size())),
+          holders(Slots::holders(f.size(), kinds(f.size()))), machine(nodes_of_two(f.size())),
           counters(topology::counters(machine, 0)) {}
 
     locks::MachineView view() const { return {machine.tree, machine.nodes, counters, false}; }
@@ -44,8 +44,8 @@ struct LockParts {
     }
 
     F& fabric;
-    locks::Pool pool;
-    fabric::Slot records, ledgers;
+    locks::QueueNodes pool;
+    fabric::Slot records, holders;
     topology::Machine machine;
     topology::Level counters;
 };

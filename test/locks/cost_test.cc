@@ -115,7 +115,7 @@ TEST_F(Cost, PassingTicketIsOneAtomicAndOnePosted) {
 }
 
 TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
-    locks::Pool pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::QueueNodes pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
     locks::Baton<CountingFabric> baton(fabric);
     const fabric::Word word{kTarget, WindowSlots::lock}, tail{kTarget, WindowSlots::lock + 1};
     baton.give(word, 7, 2);
@@ -323,11 +323,11 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
     EXPECT_EQ(far_gate.changes(), 3U);
 }
 
-/// The same over two nodes that keep ledgers.
+/// The same over two nodes that keep holder records.
 class CostOfLedgers : public Cost {
   protected:
     const topology::Level& nodes = parts.machine.nodes;
-    const fabric::Slot first_ledger = parts.ledgers;
+    const fabric::Slot first_ledger = parts.holders;
     const locks::NodeTable table{nodes};
 
     /// A process's fabric, lock and gate.
@@ -355,21 +355,21 @@ TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
 }
 
 TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
-    locks::Ledgers<CountingFabric> ledgers(here.fabric,
-                                           table.seen_by(0, nodes, first_ledger).ledgers);
-    locks::Ledgers<CountingFabric> others(far.fabric,
-                                          table.seen_by(3, nodes, first_ledger).ledgers);
+    locks::HolderRecords<CountingFabric> holders(here.fabric,
+                                                 table.seen_by(0, nodes, first_ledger).holders);
+    locks::HolderRecords<CountingFabric> others(far.fabric,
+                                                table.seen_by(3, nodes, first_ledger).holders);
     const auto named = [&] {
-        const auto held = ledgers.look();
+        const auto held = holders.look();
         return std::vector(held.named().begin(), held.named().end());
     };
     EXPECT_TRUE(named().empty());
-    ledgers.enter(2), others.enter(2);
+    holders.enter(2), others.enter(2);
     EXPECT_EQ(named(), std::vector<fabric::Rank>{2});
     others.enter(1); // which of them is not known
-    EXPECT_TRUE(ledgers.look().all());
+    EXPECT_TRUE(holders.look().all());
     others.leave(2);
-    EXPECT_FALSE(ledgers.look().all());
+    EXPECT_FALSE(holders.look().all());
     EXPECT_EQ(named(), (std::vector<fabric::Rank>{2, 1}));
 }
 

@@ -43,7 +43,7 @@ struct Gated {
     explicit Gated(F& fabric)
         : parts(fabric), lock(parts.env(kLimits<Lock>)), nodes(parts.machine.nodes),
           gate(fabric, lock, WindowSlots::gate,
-               nodes.seen_by(fabric.self(), parts.machine.nodes, parts.ledgers),
+               nodes.seen_by(fabric.self(), parts.machine.nodes, parts.holders),
                {.alls = 2, .exclusives = 2, .patience = kRound}) {}
     locks::Hold acquire(Rank target, bool exclusive) {
         return exclusive ? gate.acquire_exclusive(target) : lock.acquire_shared(target);

@@ -95,7 +95,7 @@ static void uncontended(void) {
         OK(MPI_Win_unlock(1, win));
         long long expected[COUNTERS] = {5, 3};
         // An exclusive looks at the gate once; where there are several nodes it counts itself in
-        // the ledger of its own, and out of it.
+        // the holder record of its own, and out of it.
         expected[10] = far ? 5 * 3 : 5 * 3 + 3 * 2;
         expected[11] = far ? 8 * 2 : 0;
         expected[12] = far ? 8 : 0; // an unlock waits for nothing

@@ -35,7 +35,7 @@ TEST_P(Close, AllAtOnce) {
 }
 
 TEST_P(Close, OneAfterTheOtherWithoutHelp) {
-    run_world(3, GetParam(), [](World& world) {
+    run_world(3, GetParam(), [](Processes& world) {
         Site site(world, default_options(world), 64);
         use_all(site);
         site.fence();
@@ -51,7 +51,7 @@ TEST_P(Close, OneAfterTheOtherWithoutHelp) {
 }
 
 TEST_P(Close, AfterTheOthersHaveGone) {
-    run_world(3, GetParam(), [](World& world) {
+    run_world(3, GetParam(), [](Processes& world) {
         Site site(world, default_options(world), 64);
         use_all(site);
         site.fence();
@@ -75,7 +75,7 @@ TEST_P(Close, WithEndpointsThatWereNeverUsed) {
 }
 
 TEST_P(Close, AWorkerAfterAnother) {
-    run_world(2, GetParam(), [](World& world) {
+    run_world(2, GetParam(), [](Processes& world) {
         for (int round = 0; round < 5; ++round) {
             Site site(world, default_options(world), 64);
             {

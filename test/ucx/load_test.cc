@@ -23,7 +23,7 @@ std::size_t resident_bytes() {
 
 TEST_P(Load, AMillionPutsWaitInLittleMemory) {
     static constexpr std::size_t kWords = 1'000'000;
-    run_world(2, GetParam(), [](World& world) {
+    run_world(2, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);
         options.most_outstanding = 64;
         Site site(world, options, kWords);
@@ -193,8 +193,8 @@ TEST_P(Load, StoredWordsAreNeverTorn) {
             });
         } else {
             for (std::uint64_t n = 0; n < kTimes; ++n) {
-                site.worker.tell(site.peer(0), Tell::store, site.address(0, 0),
-                                 (n * 7 % 256) * kSame);
+                site.worker.send_word(site.peer(0), WordOp::store, site.address(0, 0),
+                                      (n * 7 % 256) * kSame);
                 site.worker.post_store(site.peer(0), site.address(0, 0), site.key(0),
                                        (n * 5 % 256) * kSame);
                 if (n % 100 == 0) {
@@ -240,7 +240,7 @@ TEST_P(Load, ThreadsShareAWorker) {
         const auto work = [&](std::size_t mine) {
             for (std::uint64_t n = 1; n <= kTimes; ++n) {
                 site.worker.post_add(site.peer(other), site.address(other, 0), site.key(other), 1);
-                site.worker.tell(site.peer(other), Tell::add, site.address(other, 1), 1);
+                site.worker.send_word(site.peer(other), WordOp::add, site.address(other, 1), 1);
                 site.worker.put(site.peer(other), &n, sizeof n, site.address(other, 8 + mine),
                                 site.key(other));
                 if (n % 2 == 0)

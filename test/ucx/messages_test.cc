@@ -59,7 +59,7 @@ struct Sent {
 
 void run_handling(int size, const Transport& transport, MessageHandler handler,
                   const std::function<void(Site&)>& body) {
-    run_world(size, transport, [&](World& world) {
+    run_world(size, transport, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.handler = handler;
         options.after_progress = [](bool) {
@@ -149,7 +149,7 @@ TEST_P(Messages, ABusyReceiverGetsThemAllAndTheSenderStaysSmall) {
 /// The first message goes out while the endpoints are still being connected, as do those right
 /// behind it.
 TEST_P(Messages, KeepTheirOrderWhileTheEndpointIsBeingConnected) {
-    run_world(2, GetParam(), [](World& world) {
+    run_world(2, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);
         options.handler = look_at;
         Worker worker(options);

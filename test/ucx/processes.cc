@@ -61,8 +61,8 @@ void close_others(const std::vector<std::vector<int>>& sockets, int except) {
                 close(socket);
 }
 
-[[noreturn]] void become(World world, const Transport& transport, int output,
-                         const std::function<void(World&)>& body) {
+[[noreturn]] void become(Processes world, const Transport& transport, int output,
+                         const std::function<void(Processes&)>& body) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     close(output);
@@ -88,7 +88,7 @@ std::string read_to_end(int pipe) {
 
 } // namespace
 
-std::vector<Bytes> World::gather(const Bytes& mine, const std::function<void()>& progress) {
+std::vector<Bytes> Processes::gather(const Bytes& mine, const std::function<void()>& progress) {
     const std::size_t bytes = mine.size();
     std::vector<Bytes> all(static_cast<std::size_t>(size_));
     for (const int socket : sockets_)
@@ -112,14 +112,14 @@ std::vector<Bytes> World::gather(const Bytes& mine, const std::function<void()>&
     return all;
 }
 
-Worker::Options default_options(const World& world) {
+Worker::Options default_options(const Processes& world) {
     Worker::Options options;
     options.self = peer_id(world.rank());
     options.expected_peers = static_cast<std::size_t>(world.size());
     return options;
 }
 
-Site::Site(World& the_world, Worker::Options options, std::size_t words)
+Site::Site(Processes& the_world, Worker::Options options, std::size_t words)
     : world(the_world), rank(world.rank()), size(world.size()),
       owned(std::make_unique<Worker>(options)), worker(*owned), memory(words),
       registration(worker, memory.data(), memory.size() * sizeof(std::uint64_t)) {
@@ -150,7 +150,7 @@ void Site::fence_asleep() {
     world.gather({});
 }
 
-void run_world(int size, const Transport& transport, const std::function<void(World&)>& body) {
+void run_world(int size, const Transport& transport, const std::function<void(Processes&)>& body) {
     const auto sockets = connect_all(size);
     int output[2];
     ASSERT_EQ(pipe(output), 0);
@@ -162,8 +162,8 @@ void run_world(int size, const Transport& transport, const std::function<void(Wo
         if (child == 0) {
             close(output[0]);
             close_others(sockets, rank);
-            become(World(rank, size, sockets[static_cast<std::size_t>(rank)]), transport, output[1],
-                   body);
+            become(Processes(rank, size, sockets[static_cast<std::size_t>(rank)]), transport,
+                   output[1], body);
         }
         children.push_back(child);
     }
@@ -181,7 +181,7 @@ void run_world(int size, const Transport& transport, const std::function<void(Wo
 
 void run(int size, const Transport& transport, const std::function<void(Site&)>& body,
          std::size_t words) {
-    run_world(size, transport, [&](World& world) {
+    run_world(size, transport, [&](Processes& world) {
         Site site(world, default_options(world), words);
         body(site);
         site.fence();

@@ -27,9 +27,9 @@ inline constexpr Transport kShared{"shared", "posix,sysv,cma,self"};
 inline constexpr Transport kAny{"any", "all"};
 
 /// The ranks of a job, connected by sockets, as a launcher would connect them.
-class World {
+class Processes {
   public:
-    World(int rank, int size, std::vector<int> sockets)
+    Processes(int rank, int size, std::vector<int> sockets)
         : rank_(rank), size_(size), sockets_(std::move(sockets)) {}
     int rank() const { return rank_; }
     int size() const { return size_; }
@@ -44,7 +44,7 @@ class World {
 /// What a test body has in each process: a worker, its peers, and `words` of memory that all may
 /// access.
 struct Site {
-    Site(World& world, Worker::Options options, std::size_t words);
+    Site(Processes& world, Worker::Options options, std::size_t words);
 
     /// Nobody passes before all have come. The worker serves while it waits ...
     void fence();
@@ -57,7 +57,7 @@ struct Site {
         return addresses[static_cast<std::size_t>(of)] + word * sizeof(std::uint64_t);
     }
 
-    World& world;
+    Processes& world;
     int rank, size;
     fabric::Waiter waiter;
     std::unique_ptr<Worker> owned;
@@ -73,11 +73,11 @@ struct Site {
 constexpr PeerId peer_id(int rank) {
     return 0x1000 + static_cast<PeerId>(rank);
 }
-Worker::Options default_options(const World& world);
+Worker::Options default_options(const Processes& world);
 
 /// Runs `body` in `size` processes and fails the test if one of them fails an expectation, crashes,
 /// hangs, or prints anything.
-void run_world(int size, const Transport& transport, const std::function<void(World&)>& body);
+void run_world(int size, const Transport& transport, const std::function<void(Processes&)>& body);
 /// The same with a Site of `words` words, closed by a fence.
 void run(int size, const Transport& transport, const std::function<void(Site&)>& body,
          std::size_t words = 1024);

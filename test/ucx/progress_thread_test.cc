@@ -79,7 +79,7 @@ void use(Site& site, int target) {
                  site.key(target), 1);
     worker.post_add(site.peer(target), site.address(target, 1), site.key(target), 1);
     worker.post_store(site.peer(target), site.address(target, 2), site.key(target), 1);
-    worker.tell(site.peer(target), Tell::add, site.address(target, 3), 1);
+    worker.send_word(site.peer(target), WordOp::add, site.address(target, 3), 1);
     worker.put(site.peer(target), block.data(), 4096, site.address(target, 512), site.key(target));
     worker.flush(site.waiter, site.peer(target));
     Completion got;
@@ -93,7 +93,7 @@ void use(Site& site, int target) {
 }
 
 void run_answering(int size, const Transport& transport, const std::function<void(Site&)>& body) {
-    run_world(size, transport, [&](World& world) {
+    run_world(size, transport, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.handler = answer;
         Site site(world, options, 1024);
@@ -294,7 +294,7 @@ bool throw_in_other_threads(bool) {
 
 /// Whatever its turns throw: the process goes on, and those that wait are told.
 TEST_P(Thread, AnyExceptionBecomesTheWorkersFailure) {
-    run_world(1, GetParam(), [](World& world) {
+    run_world(1, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);
         options.after_progress = throw_in_other_threads;
         Site site(world, options, 1024);

@@ -23,7 +23,7 @@ void tell_all(Site& site, int words) {
         for (int to = 0; to < site.size; ++to) {
             if (to == site.rank)
                 continue;
-            site.worker.tell(site.peer(to), Tell::add, site.address(to, 0), 1);
+            site.worker.send_word(site.peer(to), WordOp::add, site.address(to, 0), 1);
             site.worker.fetch(site.waiter, site.peer(to), Fetch::add, site.address(to, 1),
                               site.key(to), 1);
         }
@@ -32,7 +32,7 @@ void tell_all(Site& site, int words) {
 
 void expect_told(Site& site, int words) {
     const auto all = static_cast<std::uint64_t>(words * (site.size - 1));
-    EXPECT_EQ(site.memory[0], all) << "told words";
+    EXPECT_EQ(site.memory[0], all) << "sent words";
     EXPECT_EQ(site.memory[1], all) << "fetched ones";
 }
 
@@ -50,7 +50,7 @@ void warn(const Descriptors::Count& now) {
     ++warnings;
     warned_at = now;
 }
-Worker::Options warning_options(const World& world) {
+Worker::Options warning_options(const Processes& world) {
     Worker::Options options = default_options(world);
     options.descriptors_near = warn;
     return options;
@@ -69,7 +69,7 @@ TEST(Room, DescriptorsAreCounted) {
 }
 
 TEST(Room, NoneAreLeftWhereAllAreUsed) {
-    run_world(1, kTcpOverAll, [](World&) {
+    run_world(1, kTcpOverAll, [](Processes&) {
         leave_descriptors(5);
         std::vector<int> all;
         for (int more; (more = dup(STDIN_FILENO)) >= 0;)
@@ -89,7 +89,7 @@ TEST(Room, TheLimitIsNearBeforeItIsReached) {
 }
 
 TEST(Room, APeerTakesTwoDescriptorsAtMost) {
-    run_world(4, kTcpOverAll, [](World& world) {
+    run_world(4, kTcpOverAll, [](Processes& world) {
         Site site(world, default_options(world), 64);
         const std::size_t before = Descriptors::count().used;
         tell_all(site, kMany);
@@ -104,7 +104,7 @@ TEST(Room, APeerTakesTwoDescriptorsAtMost) {
 
 /// Nor do the peers open one to a process that is near the limit.
 TEST(Room, NearTheLimitAProcessWarnsAndHasOneConnectionToEachPeer) {
-    run_world(3, kTcpOverAll, [](World& world) {
+    run_world(3, kTcpOverAll, [](Processes& world) {
         Site site(world, warning_options(world), 64);
         tell_all(site, 1);
         site.fence();
@@ -126,7 +126,7 @@ TEST(Room, NearTheLimitAProcessWarnsAndHasOneConnectionToEachPeer) {
 }
 
 TEST(Room, WordsGetNoConnectionWhileDescriptorsAreScarce) {
-    run_world(3, kTcpOverAll, [](World& world) {
+    run_world(3, kTcpOverAll, [](Processes& world) {
         Site site(world, warning_options(world), 64);
         tell_all(site, 1); // while all connect at once there are more connections for a moment
         site.fence();
@@ -143,7 +143,7 @@ TEST(Room, WordsGetNoConnectionWhileDescriptorsAreScarce) {
 
 /// A peer that comes later hears of it when it greets.
 TEST(Room, APeerIsAskedForOneConnection) {
-    run_world(2, kTcpOverAll, [](World& world) {
+    run_world(2, kTcpOverAll, [](Processes& world) {
         Site site(world, default_options(world), 64);
         if (site.rank == 0)
             leave_descriptors(10);

@@ -74,8 +74,8 @@ TEST_P(Verbs, ToldWordsArriveByTheFlush) {
             Worker& worker = site.worker;
             for (std::uint64_t n = 1; n <= 5000; ++n) // more than may be under way
                 for (int to = 0; to < 3; ++to)
-                    worker.tell(site.peer(to), Tell::add, site.address(to, 0), n);
-            worker.tell(site.peer(1), Tell::store, site.address(1, 1), 11);
+                    worker.send_word(site.peer(to), WordOp::add, site.address(to, 0), n);
+            worker.send_word(site.peer(1), WordOp::store, site.address(1, 1), 11);
             worker.put(site.peer(1), &site.memory[0], 8, site.address(1, 2), site.key(1));
             worker.flush(site.waiter, site.peer(1));
             EXPECT_EQ(worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1)),
@@ -120,15 +120,15 @@ TEST_P(Verbs, AFlushOfWordsWaitsForNoPutsElsewhere) {
     });
 }
 
-/// A peer that is told often gets an endpoint of its own for that, from some moment on.
+/// A peer that is words often gets an endpoint of its own for that, from some moment on.
 TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
     run(2, GetParam(), [](Site& site) {
         Worker& worker = site.worker;
-        std::uint64_t told = 0;
+        std::uint64_t words = 0;
         for (unsigned burst : {1, 16, 1, 1, 40, 1, 17}) {
             for (unsigned n = 0; site.rank == 0 && n < burst; ++n) {
-                worker.tell(site.peer(1), Tell::add, site.address(1, 0), ++told);
-                worker.tell(site.peer(1), Tell::store, site.address(1, 1), told);
+                worker.send_word(site.peer(1), WordOp::add, site.address(1, 0), ++words);
+                worker.send_word(site.peer(1), WordOp::store, site.address(1, 1), words);
             }
             if (site.rank != 0)
                 continue;
@@ -137,8 +137,8 @@ TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
                 return worker.read_word(site.waiter, site.peer(1), site.address(1, at),
                                         site.key(1));
             };
-            EXPECT_EQ(word(0), told * (told + 1) / 2);
-            EXPECT_EQ(word(1), told) << "the last one told is stored last";
+            EXPECT_EQ(word(0), words * (words + 1) / 2);
+            EXPECT_EQ(word(1), words) << "the last one sent is stored last";
         }
         site.fence();
     });
@@ -366,7 +366,7 @@ TEST_P(Verbs, EmptyMemoryHasAnEmptyKey) {
 
 /// Memory that UCX makes, or that processes share otherwise, has other keys than the heap.
 TEST_P(Verbs, SharedMappingsAreReachedAsWell) {
-    run_world(2, GetParam(), [](World& world) {
+    run_world(2, GetParam(), [](Processes& world) {
         Site site(world, default_options(world), 64);
         constexpr std::size_t kBytes = 4096;
         void* const base =

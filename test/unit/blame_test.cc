@@ -137,7 +137,7 @@ TEST(Blame, TheGateIsNotADeadlockOfItsOwn) {
     const Blame blame = t.blame();
     ASSERT_EQ(blame.waiters().size(), 2U);
     EXPECT_EQ(blame.waiters()[0].blockers[0].process, 101U);
-    EXPECT_EQ(blame.waiters()[0].blockers[0].way, Waiter::Way::awaits);
+    EXPECT_EQ(blame.waiters()[0].blockers[0].way, BlockedProcess::Way::awaits);
     EXPECT_EQ(blame.cycle(), Processes{});
 }
 
@@ -150,7 +150,7 @@ TEST(Blame, AFenceNeedsEverybody) {
     const Blame blame = s.blame();
     ASSERT_EQ(blame.waiters().size(), 2U);
     ASSERT_EQ(blame.waiters()[1].blockers.size(), 1U); // 2 has come as well
-    EXPECT_EQ(blame.waiters()[1].blockers[0].way, Waiter::Way::absent);
+    EXPECT_EQ(blame.waiters()[1].blockers[0].way, BlockedProcess::Way::absent);
     s.awaits(0, exclusive(2), 1); // nobody holds that
     EXPECT_EQ(s.cycle(), Processes{});
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "locks/former_names.hh"
-#include "locks/window_lock/design.hh"
+#include "locks/window_lock/lock_config.hh"
 #include "rmalock_api.h"
 
 namespace {
@@ -63,8 +63,8 @@ TEST_F(Params, ALockMayBeCalledByItsFormerName) {
     for (const rmalock::locks::FormerName& row : rmalock::locks::kFormerNames) {
         params.lock = row.former.data();
         EXPECT_EQ(check(), RMALOCK_OK) << why;
-        const rmalock::locks::Wishes wishes{.lock = row.former.data()};
-        EXPECT_EQ(rmalock::locks::asked(wishes).lock, row.present);
+        const rmalock::locks::LockRequest request{.lock = row.former.data()};
+        EXPECT_EQ(rmalock::locks::to_wire(request).lock, row.present);
     }
     params.yield = "pfx"; // a name of no other parameter's values
     EXPECT_EQ(check(), RMALOCK_ERR_ARG);

@@ -20,14 +20,14 @@ Spec spec(std::string_view text) {
 }
 
 /// Ranks on nodes, in order.
-std::vector<Place> on_nodes(std::initializer_list<int> nodes) {
-    std::vector<Place> places;
+std::vector<ProcessPlace> on_nodes(std::initializer_list<int> nodes) {
+    std::vector<ProcessPlace> places;
     for (const int node : nodes)
         places.push_back({.node = node});
     return places;
 }
 
-std::string tree(std::string_view text, const std::vector<Place>& places) {
+std::string tree(std::string_view text, const std::vector<ProcessPlace>& places) {
     std::string all;
     for (const std::string& line : list(build(spec(text), places)))
         all += line.substr(line.find(',') + 2) + "\n";
@@ -80,22 +80,22 @@ TEST(Topology, NodesOfTheJob) {
 }
 
 TEST(Topology, SyntheticLevels) {
-    EXPECT_EQ(tree("numa:2,node:4,rack:2", std::vector<Place>(9)),
+    EXPECT_EQ(tree("numa:2,node:4,rack:2", std::vector<ProcessPlace>(9)),
               "rack: {0 1 2 3 4 5 6 7} {8}\n"
               "node: {0 1 2 3} {4 5 6 7} {8}\n"
               "numa: {0 1} {2 3} {4 5} {6 7} {8}\n");
-    EXPECT_EQ(tree("l3:3", std::vector<Place>(7)), "l3: {0 1 2} {3 4} {5 6}\n");
+    EXPECT_EQ(tree("l3:3", std::vector<ProcessPlace>(7)), "l3: {0 1 2} {3 4} {5 6}\n");
     EXPECT_EQ(tree("numa:4,node", on_nodes({0, 1, 0})), "node: {0 2} {1}\nnuma: {0} {1} {2}\n");
 }
 
 TEST(Topology, ElementsOfALevelLieInOneOfTheLevelAbove) {
     // Memory 0 of node 0 is not memory 0 of node 1.
-    const std::vector<Place> places = {{0, 0, -1}, {1, 0, -1}, {0, 1, -1}, {0, 0, -1}};
+    const std::vector<ProcessPlace> places = {{0, 0, -1}, {1, 0, -1}, {0, 1, -1}, {0, 0, -1}};
     EXPECT_EQ(tree("numa,node", places), "node: {0 2 3} {1}\nnuma: {0 3} {1} {2}\n");
 }
 
 TEST(Topology, AutomaticTakesWhatDivides) {
-    EXPECT_EQ(tree("auto", std::vector<Place>(4)), "");
+    EXPECT_EQ(tree("auto", std::vector<ProcessPlace>(4)), "");
     EXPECT_EQ(tree("auto", on_nodes({0, 0, 1, 1})), "node: {0 1} {2 3}\n");
     EXPECT_EQ(tree("auto", {{0, 0, 0}, {0, 1, 1}, {0, 0, 0}}), "numa: {0 2} {1}\n");
     EXPECT_EQ(tree("auto", {{0, 0, 0}, {0, 0, 1}, {1, 0, 0}}),
@@ -115,10 +115,10 @@ TEST(Topology, RacksAreWhatSlurmSays) {
     EXPECT_NE(rack_in("s0.s5.node19", pattern), rack);
     EXPECT_NE(rack_in("s1.s4.node20", pattern), rack);
 
-    const std::vector<Place> places = {{.node = 0, .rack = 8},
-                                       {.node = 1, .rack = 9},
-                                       {.node = 2, .rack = 8},
-                                       {.node = 1, .rack = 9}};
+    const std::vector<ProcessPlace> places = {{.node = 0, .rack = 8},
+                                              {.node = 1, .rack = 9},
+                                              {.node = 2, .rack = 8},
+                                              {.node = 1, .rack = 9}};
     EXPECT_EQ(tree("node,rack", places), "rack: {0 2} {1 3}\nnode: {0} {1 3} {2}\n");
     EXPECT_EQ(tree("auto", places), "rack: {0 2} {1 3}\nnode: {0} {1 3} {2}\n");
     EXPECT_EQ(tree("rack", places), "rack: {0 2} {1 3}\n");
@@ -146,9 +146,9 @@ TEST(Topology, RecordsHaveRoomInTheSmallestElement) {
     EXPECT_EQ(level.records(), 4U); // rank 3 keeps the records of its element for all four targets
     for (Rank target = 0; target < 4; ++target)
         for (const std::size_t element : {0U, 1U}) {
-            const Seat seat = level.seat(element, target);
-            EXPECT_EQ(level.element(seat.rank), element);
-            EXPECT_LT(seat.record, level.records());
+            const RecordPlace at = level.place(element, target);
+            EXPECT_EQ(level.element(at.rank), element);
+            EXPECT_LT(at.record, level.records());
         }
 }
 
@@ -160,7 +160,7 @@ TEST(Topology, IsDescribed) {
 }
 
 TEST(Topology, HwlocAnswers) {
-    Place place{.node = 5};
+    ProcessPlace place{.node = 5};
     look_around(place);
     EXPECT_EQ(place.node, 5);
     EXPECT_GE(place.numa, -1);

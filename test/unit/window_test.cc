@@ -711,7 +711,8 @@ bool same(const char* what, const ucx::Counters& expected) {
     return false;
 }
 
-/// The table of round trips in docs/multi-host.md: rank 3 at a target on the other node, nobody else about.
+/// The table of round trips in docs/multi-host.md: rank 3 at a target on the other node, nobody
+/// else about.
 bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock,
                     bool puts_go_along) {
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
@@ -1022,13 +1023,13 @@ TEST(Nodes, ThreadsUseAWindowWhileOneAsksWhatIsAttached) {
 /// What an accumulate of one number of 8 bytes is as a message, to the first window of a process.
 struct Forged {
     network::MessageHeader header{.kind = network::MessageKind::accumulate,
-                                 .op = RMALOCK_OP_SUM,
-                                 .element_kind = RMALOCK_KIND_UNSIGNED,
-                                 .has_operand = 1,
-                                 .element_size = 8,
-                                 .window = {.number = 0, .generation = 1},
-                                 .runs = 1,
-                                 .ticket = 0};
+                                  .op = RMALOCK_OP_SUM,
+                                  .element_kind = RMALOCK_KIND_UNSIGNED,
+                                  .has_operand = 1,
+                                  .element_size = 8,
+                                  .window = {.number = 0, .generation = 1},
+                                  .runs = 1,
+                                  .ticket = 0};
     struct {
         network::MessageRun run{0, 1};
         std::uint64_t operand = 1;

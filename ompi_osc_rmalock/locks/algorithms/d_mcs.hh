@@ -73,7 +73,7 @@ class DMcs {
     F& fabric_;
     McsQueue<F> queue_;
     Slot home_;
-    Pool& pool_;
+    QueueNodes& pool_;
 };
 
 } // namespace rmalock::locks

@@ -15,10 +15,10 @@
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
 //
-// At seat(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort stands
-// in the home's queue; COME (atomic), the writers of the node that are in or wait, and those that
-// have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort; MET
-// (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
+// At place(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort
+// stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
+// that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
+// MET (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
 // Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
@@ -259,8 +259,8 @@ class PfCohort : private PfCohortWords {
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
     Word record(std::size_t node, Rank target) const {
-        const topology::Seat seat = nodes_.seat(node, target);
-        return {seat.rank, records_ + seat.record * kRecordSlots};
+        const topology::RecordPlace at = nodes_.place(node, target);
+        return {at.rank, records_ + at.record * kRecordSlots};
     }
     typename Cohort<F>::Words cohort(Rank target) const {
         const Word at = record(my_node_, target);
@@ -429,7 +429,7 @@ class PfCohort : private PfCohortWords {
     Drain<F> drain_;
     Members<F> members_;
     Slot home_, records_;
-    Pool& pool_;
+    QueueNodes& pool_;
     const topology::Level& nodes_;
     std::size_t my_node_;
     LockLimits limits_;

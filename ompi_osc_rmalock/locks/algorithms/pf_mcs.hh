@@ -336,7 +336,7 @@ class PfMcs : private PfMcsWords {
     Baton<F> baton_;
     Drain<F> drain_;
     Slot home_;
-    Pool& pool_;
+    QueueNodes& pool_;
     LockLimits limits_;
 };
 

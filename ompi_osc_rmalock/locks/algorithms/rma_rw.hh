@@ -5,7 +5,7 @@
 // Listings 4-10.
 //
 // Words, for every target t: the tree of queues (DT, queue_tree.hh), and for each physical counter
-// of the distributed counter (DC), at seat c(p) of every group of T_DC processes, on two lines:
+// of the distributed counter (DC), at place c(p) of every group of T_DC processes, on two lines:
 //
 //    ARRIVE  [ GEN:1 | WRITE:1 | ROUND:1 | readers that arrived:61 ]              atomic
 //    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
@@ -162,8 +162,8 @@ class RmaRw {
 
     /// ARRIVE of the counter of group `group`.
     Word counter(std::size_t group, Rank target) const {
-        const topology::Seat seat = counters_.seat(group, target);
-        return {seat.rank, first_counter_ + seat.record * kCounterSlots};
+        const topology::RecordPlace at = counters_.place(group, target);
+        return {at.rank, first_counter_ + at.record * kCounterSlots};
     }
     Word my_counter(Rank target) const {
         return counter(counters_.element(fabric_.self()), target);
@@ -171,7 +171,7 @@ class RmaRw {
     static Word depart(Word arrive) { return field(arrive, fabric::kWordsPerLine); }
 
     /// DEPART of every counter when all readers that a writer waits for have departed.
-    using Open = std::array<Value, Pool::kMaxNodes>; // more ranks than that have another lock
+    using Open = std::array<Value, QueueNodes::kMaxNodes>; // more ranks than that have another lock
 
     /// For a reader whose arrival found `before`.
     void wait_as_reader(Word arrive, Value before) {

@@ -58,7 +58,7 @@ class Baton {
     explicit Baton(F& fabric) : fabric_(fabric), queue_(fabric) {}
 
     /// `limit`: T_L, at most kMostPassed.
-    Turn take(Word baton, Word tail, Pool& pool, Value limit) {
+    Turn take(Word baton, Word tail, QueueNodes& pool, Value limit) {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))
             return {message(seen), passed(seen) + 1};

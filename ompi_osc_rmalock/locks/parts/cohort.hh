@@ -82,7 +82,7 @@ class Cohort {
     explicit Cohort(F& fabric) : fabric_(fabric), baton_(fabric) {}
 
     /// `limit`: T_L.
-    Entry enter(const Words& words, Pool& pool, Value limit) {
+    Entry enter(const Words& words, QueueNodes& pool, Value limit) {
         if (fabric_.fetch_add(words.come, 1) == 0)
             return {std::nullopt, 0};
         const auto got =

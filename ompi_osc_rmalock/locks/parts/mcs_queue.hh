@@ -17,7 +17,7 @@
 // predecessor wrote STATUS once and its successor NEXT once, and both were seen before.
 #pragma once
 
-#include "locks/parts/pool.hh"
+#include "locks/parts/qnodes.hh"
 
 namespace rmalock::locks {
 

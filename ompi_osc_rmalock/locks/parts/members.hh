@@ -8,7 +8,7 @@
 //
 // Words (all atomic use), for a target t:
 //
-//    at seat(n, t), a process of node n, on two lines
+//    at place(n, t), a process of node n, on two lines
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
 //           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below

@@ -19,7 +19,7 @@
 // Cost: each waiter wakes one other, a chain of one hop per waiter.
 #pragma once
 
-#include "locks/parts/pool.hh"
+#include "locks/parts/qnodes.hh"
 
 namespace rmalock::locks {
 

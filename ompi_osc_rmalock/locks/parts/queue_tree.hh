@@ -6,7 +6,7 @@
 // Words, for every target t (see mcs_queue.hh for their use):
 //
 //    at t              TAIL of level 1
-//    at seat(i, j, t)  for i = 2 … N: TAIL of the queue of element j of level i, and the node
+//    at place(i, j, t)  for i = 2 … N: TAIL of the queue of element j of level i, and the node
 //                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
 //    in the pool       the process's own node, in the queue of level N
 //
@@ -152,8 +152,8 @@ class QueueTree {
     /// The record of the caller's element at level i of 2 … N.
     Word record(unsigned i, Rank target) const {
         const topology::Level& level = tree_.level(i);
-        const topology::Seat seat = level.seat(level.element(fabric_.self()), target);
-        return {seat.rank, elements_[i] + seat.record * kElementSlots};
+        const topology::RecordPlace at = level.place(level.element(fabric_.self()), target);
+        return {at.rank, elements_[i] + at.record * kElementSlots};
     }
     Word tail(unsigned i, Rank target) const {
         return i == 1 ? Word{target, root_} : field(record(i, target), kElementTail);
@@ -197,7 +197,7 @@ class QueueTree {
     McsQueue<F> queue_;
     Slot root_;
     std::array<Slot, kMaxLevels + 1> elements_{};
-    Pool& pool_;
+    QueueNodes& pool_;
     const topology::Tree& tree_;
     LockLimits limits_;
 };

@@ -17,8 +17,8 @@
 //    L   [ inside:24 | OPEN:1 | closer:39 ]
 //                          lock_alls that this node's processes entered by L; while it is closed,
 //                          the rank that is to be told when the last of them has left
-//    NEWS                  of each node; a process that waits for G waits there (news.hh)
-//    GONE at each rank: so many L have drained that this process has closed
+//    EVENTS                  of each node; a process that waits for G waits there
+//    (node_event_count.hh) GONE at each rank: so many L have drained that this process has closed
 //
 //    mode 0 ungated:   exclusives ignore the gate; so it begins
 //    mode 1 revoking:  a lock_all is looking for exclusives that got in before it came
@@ -34,7 +34,7 @@
 //                      FADD(G, A1 ...)
 //                  until mode >= 2 and n_X == 0:  await that, or mode 0
 //                      mode 0: CAS mode 0 -> 1; ADD_EACH(M, 1)
-//                              SCAN every node's ledgers (ledgers.hh);
+//                              SCAN every node's holder records (holder_records.hh);
 //                              for every target in them: acquire and release it shared;
 //                              mode 1 -> 2
 //                  if K_A in a row and CAS mode 2 -> 5:
@@ -42,7 +42,7 @@
 //    unlock_all    o = FADD(L, -1);  if o.inside == 1 and o.closer: FADD(L, -closer)
 //                                                                   ADD(closer.GONE, 1)
 //                  or leave G: o = FADD(G, -A1);  if o.n_A == 1 and o.n_W: tell
-//    exclusive     enter it in the own ledger; acquire the target; M == 0: in
+//    exclusive     enter it in the own holder record; acquire the target; M == 0: in
 //                  enter: in
 //                  else release the target;  FADD(G, W1);  until in:
 //                      await mode 0, the room open, or mode 3; a round long: then past
@@ -68,17 +68,17 @@
 //    0: a lock_all that visited the targets would wait for shared holders as well.
 //
 // Why it excludes: every exclusive hold either saw M == 0 with its target in hand, so that it was
-// owned before any lock_all changed that M, and that lock_all then finds it in a ledger, and waits
-// for this owner to go (R1); or it is counted in n_X (R2). Every lock_all is counted in n_A, and in
-// only at a moment when n_X is 0 and M is set everywhere; or it is counted in an L that was open,
-// and exclusives are not counted before all L are closed and empty.
+// owned before any lock_all changed that M, and that lock_all then finds it in a holder record, and
+// waits for this owner to go (R1); or it is counted in n_X (R2). Every lock_all is counted in n_A,
+// and in only at a moment when n_X is 0 and M is set everywhere; or it is counted in an L that was
+// open, and exclusives are not counted before all L are closed and empty.
 //
 // Races, and what settles them
 //   R1  An exclusive that reads M == 0 while a lock_all changes it: the exclusive is entered in its
-//       ledger and acquires first, and reads its M afterwards; lock_all changes every M first, and
-//       looks into the ledgers and at the target afterwards. These verbs are sequentially
-//       consistent: one of the two sees the other. An exclusive that is struck out has left its
-//       critical section.
+//       holder record and acquires first, and reads its M afterwards; lock_all changes every M
+//       first, and looks into the holder records and at the target afterwards. These verbs are
+//       sequentially consistent: one of the two sees the other. An exclusive that is struck out has
+//       left its critical section.
 //   R2  lock_all looked at every target, but an exclusive came through the room meanwhile: lock_all
 //       goes on only when it finds n_X == 0 in the mode that admits it, both in one value of G.
 //   R3  n_X and L count owners only, never those that try: foMPI's transient +1 and -1 can hide a
@@ -124,17 +124,17 @@
 // for them: of each process only every so-manieth is counted.
 //
 // Cost, uncontended: exclusive in mode 0 one read of a word of its own node on top of the lock's
-// own, and, where there are several nodes, two counts in its ledger; in mode 2 the same, and at
-// rank 0 one read, one CAS, and one atomic at release; where lock_alls are inside, or open on their
-// nodes, the lock's own twice. lock_all in mode 3 one read and one CAS, and one atomic to leave,
-// all on the own node; in the others one atomic, and one to leave, at rank 0. A change of mode is
-// an atomic for every node, all for one round trip, and again to tell those that wait; from 3 to 2
-// a read as well, and another round trip, and one for each node whose lock_alls are inside; from 0
-// to 2 the same, and a visit to each target that is held. A process that waits reads G once, and
-// once more each time it is told of a change: an atomic for every node, for one round trip. Windows
-// of one node have no mode 3 and no ledgers: all is on the node, and all P targets are visited.
-// Memory: 5 words per rank, of which 1 is used per window, 1 per process and 3 per node; and the
-// ledgers.
+// own, and, where there are several nodes, two counts in its holder record; in mode 2 the same, and
+// at rank 0 one read, one CAS, and one atomic at release; where lock_alls are inside, or open on
+// their nodes, the lock's own twice. lock_all in mode 3 one read and one CAS, and one atomic to
+// leave, all on the own node; in the others one atomic, and one to leave, at rank 0. A change of
+// mode is an atomic for every node, all for one round trip, and again to tell those that wait; from
+// 3 to 2 a read as well, and another round trip, and one for each node whose lock_alls are inside;
+// from 0 to 2 the same, and a visit to each target that is held. A process that waits reads G once,
+// and once more each time it is told of a change: an atomic for every node, for one round trip.
+// Windows of one node have no mode 3 and no holder records: all is on the node, and all P targets
+// are visited. Memory: 5 words per rank, of which 1 is used per window, 1 per process and 3 per
+// node; and the holder records.
 //
 // Where: gate_word.hh has the word's fields, gate_rules.hh what its values admit and which mode
 // follows which, gate_parts.hh what both sides share, gate_alls.hh and gate_exclusives.hh the
@@ -147,21 +147,21 @@
 namespace rmalock::locks {
 
 /// `Waits` is how a process waits for G, and is told: another one is for the checker.
-template <fabric::Fabric F, ReaderWriterLock L, template <class> class Waits = News>
+template <fabric::Fabric F, ReaderWriterLock L, template <class> class Waits = NodeEventCount>
 class AllGate {
   public:
     /// Slots at each rank.
     static constexpr Slot kSlots = 5;
 
-    /// G is slot `slot` of rank 0; M, L and NEWS are the next ones of each node's first rank, GONE
-    /// is the last one of each rank.
+    /// G is slot `slot` of rank 0; M, L and EVENTS are the next ones of each node's first rank,
+    /// GONE is the last one of each rank.
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes = {}, Duration patience = {})
         : AllGate(fabric, lock, slot, nodes,
                   GateLimits::of(fabric.size(), nodes.all.size(), patience)) {}
 
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes, GateLimits limits)
-        : parts_(fabric, slot, nodes, limits), ledgers_(fabric, nodes.ledgers),
-          alls_(parts_, lock, ledgers_), exclusives_(parts_, lock, ledgers_) {}
+        : parts_(fabric, slot, nodes, limits), holders_(fabric, nodes.holders),
+          alls_(parts_, lock, holders_), exclusives_(parts_, lock, holders_) {}
     AllGate(const AllGate&) = delete;
     AllGate& operator=(const AllGate&) = delete;
 
@@ -181,9 +181,9 @@ class AllGate {
     using Parts = GateParts<F, Waits, !L::kTraits.shared>;
 
     Parts parts_;
-    Ledgers<F> ledgers_;
-    GateAlls<Parts, L, Ledgers<F>> alls_;
-    GateExclusives<Parts, L, Ledgers<F>> exclusives_;
+    HolderRecords<F> holders_;
+    GateAlls<Parts, L, HolderRecords<F>> alls_;
+    GateExclusives<Parts, L, HolderRecords<F>> exclusives_;
 };
 
 } // namespace rmalock::locks

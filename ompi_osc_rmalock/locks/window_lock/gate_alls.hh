@@ -14,8 +14,8 @@ class GateAlls {
     static constexpr auto kBy = GateChange::By::lock_all;
 
   public:
-    GateAlls(Parts& parts, L& lock, Held& ledgers)
-        : parts_(parts), lock_(lock), ledgers_(ledgers) {}
+    GateAlls(Parts& parts, L& lock, Held& holders)
+        : parts_(parts), lock_(lock), holders_(holders) {}
 
     void enter() {
         in_by_node_ = enter_by_node();
@@ -77,7 +77,7 @@ class GateAlls {
                 parts_.template begin<kBy, Mode::ungated, Mode::revoking>(seen))
                 seen = revoke();
             else
-                seen = parts_.news.await(parts_.gate, [](Value g) {
+                seen = parts_.events.await(parts_.gate, [](Value g) {
                     return Rules::admits_alls(g) || Rules::mode(g) == Mode::ungated;
                 });
         }
@@ -87,7 +87,7 @@ class GateAlls {
     void leave_gate() {
         const Value before = parts_.fabric.fetch_add(parts_.gate, Value{0} - G::kOneAll);
         if (G::alls(before) == 1 && G::waiting(before) != 0)
-            parts_.news.tell();
+            parts_.events.advance();
     }
 
     /// Turns.
@@ -95,7 +95,7 @@ class GateAlls {
         leave_gate();
         const auto is_over = [turn](Value g) { return Rules::turn_is_over(g, turn); };
         const auto end = parts_.fabric.after(past_.next(parts_.limits.patience));
-        past_.note(!parts_.news.await_until(parts_.gate, is_over, end).has_value());
+        past_.note(!parts_.events.await_until(parts_.gate, is_over, end).has_value());
     }
 
     /// R1. Returns G.
@@ -105,7 +105,7 @@ class GateAlls {
             parts_.fabric.mark();
             lock_.release_shared(target, lock_.acquire_shared(target));
         };
-        const auto held = ledgers_.look();
+        const auto held = holders_.look();
         for (Rank target = 0; held.all() && target < parts_.fabric.size(); ++target)
             visit(target);
         for (std::size_t i = 0; !held.all() && i < held.named().size(); ++i)
@@ -125,7 +125,7 @@ class GateAlls {
 
     Parts& parts_;
     L& lock_;
-    Held& ledgers_;
+    Held& holders_;
     bool in_by_node_ = false;
     Value arrivals_ = 0; ///< of this process at G
     typename Parts::Past past_;

@@ -21,21 +21,21 @@ class GateExclusives {
     static constexpr bool kGatedAlways = Parts::kGatedAlways;
 
   public:
-    GateExclusives(Parts& parts, L& lock, Held& ledgers)
-        : parts_(parts), lock_(lock), ledgers_(ledgers) {}
+    GateExclusives(Parts& parts, L& lock, Held& holders)
+        : parts_(parts), lock_(lock), holders_(holders) {}
 
     Hold acquire(Rank target) {
         if constexpr (InTwoSteps<L> && !kGatedAlways) {
             Value seen;
             return begin(target, seen) ? L::kAlone : finish(target, seen);
         } else {
-            enter_in_ledger(target);
+            record_holder(target);
             return look(target, lock_.acquire_exclusive(target));
         }
     }
     /// The same in two steps (lock.hh).
     bool begin(Rank target, Value& seen) {
-        enter_in_ledger(target);
+        record_holder(target);
         return lock_.begin_exclusive(target, seen) && !parts_.marked();
     }
     Hold finish(Rank target, Value seen) {
@@ -46,15 +46,15 @@ class GateExclusives {
         lock_.release_exclusive(target, hold);
         // Not sooner: the release may be what brings the holder's data to the target.
         if constexpr (!kGatedAlways)
-            ledgers_.leave(target);
+            holders_.leave(target);
         if (hold.in_room) [[unlikely]]
             leave_room();
     }
 
   private:
-    void enter_in_ledger(Rank target) {
+    void record_holder(Rank target) {
         if constexpr (!kGatedAlways)
-            ledgers_.enter(target);
+            holders_.enter(target);
     }
 
     /// R1: an exclusive that has its target looks whether there is a lock_all, and then enters the
@@ -104,8 +104,8 @@ class GateExclusives {
                        Rules::admits_exclusive(g, past_waiting);
             };
             const std::optional<Value> seen =
-                past_waiting ? parts_.news.await(parts_.gate, is_for_me)
-                             : parts_.news.await_until(parts_.gate, is_for_me, end);
+                past_waiting ? parts_.events.await(parts_.gate, is_for_me)
+                             : parts_.events.await_until(parts_.gate, is_for_me, end);
             past_waiting = past_waiting || !seen;
             if (seen && Rules::mode(*seen) != Mode::alls)
                 return;
@@ -142,13 +142,13 @@ class GateExclusives {
     /// One less waits than in `before`.
     void end_turn_after(Value before) {
         if (G::waiting(before) == 1)
-            parts_.news.tell();
+            parts_.events.advance();
     }
 
     void leave_room() {
         const Value before = parts_.fabric.fetch_add(parts_.gate, Value{0} - G::kOneExclusive);
         if (G::exclusives(before) == 1 && G::alls(before) != 0)
-            parts_.news.tell();
+            parts_.events.advance();
     }
 
     /// Whether the next exclusive counts in the row. Several threads may ask.
@@ -202,7 +202,7 @@ class GateExclusives {
 
     Parts& parts_;
     L& lock_;
-    Held& ledgers_;
+    Held& holders_;
     std::atomic<Value> entered_{0}; ///< exclusives of this process, through the room
     typename Parts::Past past_;
 };

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "locks/parts/ledgers.hh"
+#include "locks/parts/holder_records.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {
@@ -16,7 +16,7 @@ struct GateNodes {
     static constexpr Rank kOne[] = {0};
     Rank mine = 0;                    ///< the calling process's
     std::span<const Rank> all = kOne; ///< outlives the gate
-    LedgerPlaces ledgers = {};
+    HolderPlaces holders = {};
 };
 
 /// What GateNodes refers to.
@@ -28,16 +28,16 @@ class NodeTable {
         }
     }
 
-    /// `ledgers`: the slot of the first of them, if there are any. `nodes` as they were.
-    GateNodes seen_by(Rank self, const topology::Level& nodes, std::optional<Slot> ledgers) const {
+    /// `holder records`: the slot of the first of them, if there are any. `nodes` as they were.
+    GateNodes seen_by(Rank self, const topology::Level& nodes, std::optional<Slot> holders) const {
         const std::size_t node = nodes.element(self);
         GateNodes seen{.mine = firsts_[node], .all = firsts_};
-        if (ledgers) {
+        if (holders) {
             const std::vector<Rank>& members = nodes.members(node);
             const auto place = std::lower_bound(members.begin(), members.end(), self);
             const auto line = static_cast<Slot>(place - members.begin());
-            seen.ledgers = {.first = *ledgers,
-                            .mine = {firsts_[node], *ledgers + fabric::line(line)},
+            seen.holders = {.first = *holders,
+                            .mine = {firsts_[node], *holders + fabric::line(line)},
                             .nodes = firsts_,
                             .largest = static_cast<Slot>(nodes.largest())};
         }

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "locks/parts/drain.hh"
-#include "locks/parts/news.hh"
+#include "locks/parts/node_event_count.hh"
 #include "locks/parts/patience.hh"
 #include "locks/window_lock/gate_nodes.hh"
 #include "locks/window_lock/gate_rules.hh"
@@ -78,7 +78,7 @@ struct GateParts {
         : fabric(gate_fabric), gate{0, slot}, mark{places.mine, slot + 1},
           resolved_mark(fabric.resolve(mark)), count{places.mine, slot + 2}, gone{fabric.self(),
                                                                                   slot + 4},
-          nodes(places.all), limits(how), news(fabric, places.all, {places.mine, slot + 3}) {}
+          nodes(places.all), limits(how), events(fabric, places.all, {places.mine, slot + 3}) {}
 
     /// Exclusives have to go through the gate.
     bool marked() { return gated_always || fabric.get(resolved_mark) != 0; }
@@ -96,7 +96,7 @@ struct GateParts {
         static_assert(is_gate_change(GateChange::end(by, from, to)));
         const Value settled = fabric.fetch_add(gate, G::step(from, to)) + G::step(from, to);
         if (Rules::others_wait(settled, me))
-            news.tell();
+            events.advance();
         ++changes;
         fabric.mode_changed();
         return settled;
@@ -110,7 +110,7 @@ struct GateParts {
     const Word gone;
     const std::span<const Rank> nodes;
     const GateLimits limits;
-    Waits<F> news;
+    Waits<F> events;
     std::uint64_t changes = 0; ///< of the mode, by this process
 };
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "locks/all.hh"
-#include "locks/window_lock/registered.hh"
+#include "locks/window_lock/gated_lock.hh"
 
 namespace rmalock::locks {
 namespace {
@@ -40,16 +40,16 @@ struct GateOf<Lock, true> {
 struct Entry {
     LockTraits traits;
     Footprint (*footprint)(const MachineView& machine);
-    std::unique_ptr<WindowLock> (*make)(const Design& design, WindowFabric& fabric);
+    std::unique_ptr<WindowLock> (*make)(const LockConfig& config, WindowFabric& fabric);
 
     /// Whether lock_all looks for exclusive holders that its gate has not seen.
-    bool has_ledgers() const { return traits.shared && !traits.own_lock_all; }
+    bool has_holder_records() const { return traits.shared && !traits.own_lock_all; }
 };
 
 template <class Lock>
-std::unique_ptr<WindowLock> make_one(const Design& design, WindowFabric& fabric) {
+std::unique_ptr<WindowLock> make_one(const LockConfig& config, WindowFabric& fabric) {
     using Gate = typename GateOf<Lock, Lock::kTraits.own_lock_all>::Type;
-    return std::make_unique<Registered<WindowFabric, Lock, Gate>>(fabric, design);
+    return std::make_unique<GatedLock<WindowFabric, Lock, Gate>>(fabric, config);
 }
 
 template <class Lock>
@@ -79,7 +79,7 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     const char* const word = DirectPassive<WindowFabric>::kTraits.name;
     const bool automatic = wanted == "auto";
     if (find(automatic ? queue : wanted).traits.needs.queue_nodes &&
-        static_cast<unsigned>(traits.ranks) > Pool::kMaxNodes)
+        static_cast<unsigned>(traits.ranks) > QueueNodes::kMaxNodes)
         return {word, "more ranks than a process has queue nodes"};
     if (!automatic) {
         const LockTraits& lock = find(wanted).traits;
@@ -103,22 +103,23 @@ LockNeeds needs_of(std::string_view wanted) {
     return wanted == "auto" ? LockNeeds{} : find(wanted).traits.needs;
 }
 
-fabric::LockSlots slots_of(const Design& design, Rank ranks) {
-    const Entry& lock = find(design.choice.name);
+fabric::LockSlots slots_of(const LockConfig& config, Rank ranks) {
+    const Entry& lock = find(config.choice.name);
     return {lock.traits.needs.queue_nodes ? WindowSlots::node_count(ranks) : 0,
-            lock.footprint(design.view()).records,
-            lock.has_ledgers() && design.machine.nodes.elements() > 1
-                ? static_cast<Slot>(design.machine.nodes.largest())
+            lock.footprint(config.view()).records,
+            lock.has_holder_records() && config.machine.nodes.elements() > 1
+                ? static_cast<Slot>(config.machine.nodes.largest())
                 : 0};
 }
 
-std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric) {
-    return find(design.choice.name).make(design, fabric);
+std::unique_ptr<WindowLock> make(const LockConfig& config, WindowFabric& fabric) {
+    return find(config.choice.name).make(config, fabric);
 }
 
-void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock) {
-    if (std::string_view(design.choice.name) == PfMcs<fabric::NodeFabric>::kTraits.name)
-        lock.emplace(fabric, design);
+void make_word_lock(const LockConfig& config, fabric::NodeFabric& fabric,
+                    std::optional<WordLock>& lock) {
+    if (std::string_view(config.choice.name) == PfMcs<fabric::NodeFabric>::kTraits.name)
+        lock.emplace(fabric, config);
 }
 
 } // namespace rmalock::locks

@@ -4,35 +4,10 @@
 #include <memory>
 #include <string_view>
 
-#include "fabric/hybrid.hh"
-#include "locks/window_lock/design.hh"
+#include "locks/window_lock/lock_config.hh"
+#include "locks/window_lock/window_lock.hh"
 
 namespace rmalock::locks {
-
-/// The fabric of the plugin's windows.
-using WindowFabric = fabric::HybridFabric;
-
-/// The lock of one window, all targets.
-class WindowLock {
-  public:
-    virtual ~WindowLock() = default;
-    virtual Hold acquire(Rank target, bool exclusive) = 0;
-    virtual void release(Rank target, bool exclusive, Hold hold) = 0;
-    /// Whether release() sees to it that the holder's puts are at the target before others get in
-    /// (fabric/concept.hh); else they have to be before it is called.
-    virtual bool delivers() const = 0;
-    /// For diagnosis: whether an acquire would have to wait now for a lock that conflicts. A lock
-    /// without a shared mode cannot tell a shared holder from an exclusive one; then shared
-    /// acquires hear no.
-    virtual bool is_taken(Rank target, bool exclusive) = 0;
-    virtual void acquire_all() = 0;
-    virtual void release_all() = 0;
-    /// How often this process has changed the side that the gate is for
-    /// (locks/window_lock/all_gate.hh).
-    virtual std::uint64_t gate_changes() const = 0;
-    /// How many exclusives of a node may follow one another before those of other nodes that wait.
-    virtual Value most_in_a_row() const = 0;
-};
 
 /// What `auto` looks at.
 struct WindowTraits {
@@ -46,11 +21,11 @@ Choice choose(std::string_view wanted, const WindowTraits& traits);
 /// What the lock that `wanted` names needs; of `auto` nothing.
 LockNeeds needs_of(std::string_view wanted);
 
-/// What the lock of `design` needs, of which all but `slots` is set, for `ranks` processes.
-fabric::LockSlots slots_of(const Design& design, Rank ranks);
+/// What the lock of `config` needs, of which all but `slots` is set, for `ranks` processes.
+fabric::LockSlots slots_of(const LockConfig& config, Rank ranks);
 
-/// Makes the designed lock. Its words (WindowSlots::lock, gate, nodes, elements) are zero, or in
-/// use by processes that made the same lock from the same design. `fabric` outlives it.
-std::unique_ptr<WindowLock> make(const Design& design, WindowFabric& fabric);
+/// Makes the configured lock. Its words (WindowSlots::lock, gate, nodes, elements) are zero, or in
+/// use by processes that made the same lock from the same configuration. `fabric` outlives it.
+std::unique_ptr<WindowLock> make(const LockConfig& config, WindowFabric& fabric);
 
 } // namespace rmalock::locks

@@ -94,12 +94,12 @@ Status join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remot
 Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
     const rmalock_comm_t& comm = spec.comm;
     // An info value is each process's own; one window has one lock.
-    locks::Asked asked = Plan::asked(spec.params);
-    if (comm.broadcast(comm.handle, &asked, sizeof asked, 0) != 0)
+    locks::LockRequestWire request = Plan::request(spec.params);
+    if (comm.broadcast(comm.handle, &request, sizeof request, 0) != 0)
         return RMALOCK_ERR_COMM;
     std::unique_ptr<network::Remote>& remote = foundation.remote;
     std::unique_ptr<SegmentFile> file;
-    Share mine = Plan::share_of(spec, asked);
+    Share mine = Plan::share_of(spec, request);
     if (comm.node == comm.rank) {
         file = std::make_unique<SegmentFile>(spec.params.shm_dir);
         mine.file = file->name();
@@ -114,7 +114,7 @@ Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
     std::vector<Share> shares(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    const Plan& plan = foundation.plan.emplace(spec, asked, std::move(shares));
+    const Plan& plan = foundation.plan.emplace(spec, request, std::move(shares));
     if (!plan.networked())
         remote.reset();
 

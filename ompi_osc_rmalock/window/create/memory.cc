@@ -18,7 +18,8 @@ namespace {
 /// Collects runs and moves them with one system call for many.
 class KernelCopy {
   public:
-    KernelCopy(Direction direction, const Place& place) : direction_(direction), place_(place) {}
+    KernelCopy(Direction direction, const TargetAddress& place)
+        : direction_(direction), place_(place) {}
 
     int add(std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
         while (bytes != 0) {
@@ -52,7 +53,7 @@ class KernelCopy {
                                               << 30; // the kernel moves 2 GiB at most
 
     Direction direction_;
-    const Place& place_;
+    const TargetAddress& place_;
     std::array<iovec, kMostRuns> mine_, theirs_;
     std::size_t count_ = 0, bytes_ = 0;
 };
@@ -91,7 +92,7 @@ bool reads(const BeaconAddress& peer) {
 } // namespace
 
 int copy(Direction direction, const rmalock_layout_t& origin_side,
-         const rmalock_layout_t& target_side, const Place& place) {
+         const rmalock_layout_t& target_side, const TargetAddress& place) {
     if (place.direct != nullptr)
         return for_each_run(origin_side, target_side,
                             [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {

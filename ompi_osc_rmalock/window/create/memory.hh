@@ -33,7 +33,7 @@ struct alignas(64) Part {
 static_assert(sizeof(Part) == 64);
 
 /// One place in a target's memory.
-struct Place {
+struct TargetAddress {
     std::byte* direct = nullptr; ///< where this process can load and store it; or null
     /// Through the kernel: in the owner's address space. Through the network: bytes from the start
     /// of the owner's memory; in DYNAMIC windows an address.
@@ -43,7 +43,7 @@ struct Place {
 };
 
 /// A contiguous range as one side of a copy.
-inline rmalock_layout_t plain_layout(const void* base, std::size_t bytes) {
+inline rmalock_layout_t contiguous_layout(const void* base, std::size_t bytes) {
     rmalock_layout_t layout{};
     layout.contiguous = true;
     layout.base = reinterpret_cast<std::uintptr_t>(base);
@@ -87,6 +87,6 @@ inline void copy_mapped(Direction direction, void* origin, std::byte* target, st
 /// Copies between the origin's side and `place` (displacement 0 of the target's side), which is on
 /// this node. Complete on return. Returns 0 or an errno of process_vm_readv or process_vm_writev.
 int copy(Direction direction, const rmalock_layout_t& origin_side,
-         const rmalock_layout_t& target_side, const Place& place);
+         const rmalock_layout_t& target_side, const TargetAddress& place);
 
 } // namespace rmalock::window

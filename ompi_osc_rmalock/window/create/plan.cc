@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fabric/layout.hh"
+#include "locks/window_lock/configure.hh"
 #include "window/create/exposure.hh"
 
 namespace rmalock::window {
@@ -26,17 +27,17 @@ std::uint64_t random_number() {
 
 } // namespace
 
-locks::Asked Plan::asked(const rmalock_params_t& params) {
-    return locks::asked({.lock = params.lock,
-                         .topology = params.topology,
-                         .t_l = params.t_l,
-                         .t_dc = params.t_dc,
-                         .t_r = params.t_r,
-                         .t_w = params.t_w,
-                         .patience = params.patience});
+locks::LockRequestWire Plan::request(const rmalock_params_t& params) {
+    return locks::to_wire({.lock = params.lock,
+                           .topology = params.topology,
+                           .t_l = params.t_l,
+                           .t_dc = params.t_dc,
+                           .t_r = params.t_r,
+                           .t_w = params.t_w,
+                           .patience = params.patience});
 }
 
-Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
+Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& request) {
     Share mine{};
     mine.address = reinterpret_cast<std::uint64_t>(spec.base);
     mine.size = spec.size;
@@ -49,24 +50,27 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::Asked& asked) {
     mine.summary = spec.params.summary;
     mine.noncontiguous = spec.noncontiguous;
     mine.page_aligned = spec.page_aligned;
-    mine.site = locks::site(asked, spec.oversubscribed);
-    mine.site.place.node = spec.comm.node;
+    mine.info = locks::process_info(request, spec.oversubscribed);
+    mine.info.place.node = spec.comm.node;
     return mine;
 }
 
 namespace {
 
-locks::Design design_of(const locks::Asked& asked, const std::vector<Share>& shares) {
-    std::vector<locks::Site> sites;
+locks::LockConfig lock_config_of(const locks::LockRequestWire& request,
+                                 const std::vector<Share>& shares) {
+    std::vector<locks::ProcessInfo> infos;
     for (const Share& share : shares)
-        sites.push_back(share.site);
-    return locks::design(asked, sites);
+        infos.push_back(share.info);
+    return locks::configure(request, infos);
 }
 
 } // namespace
 
-Plan::Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares)
-    : rank_(spec.comm.rank), shares_(std::move(shares)), design_(design_of(asked, shares_)) {
+Plan::Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
+           std::vector<Share> shares)
+    : rank_(spec.comm.rank), shares_(std::move(shares)),
+      lock_config_(lock_config_of(request, shares_)) {
     for (const Share& share : shares_) {
         watched_ |= share.watchdog != 0;
         summary_ |= share.summary;
@@ -118,7 +122,7 @@ void Plan::lay_out(bool packed) {
     key_room_ = (key_bytes + kSlack + 7) / 8 * 8;
     reach_stride_ = networked_ ? sizeof(network::Reach) + 2 * key_room_ : 0;
     state_ = reaches_ + whole_lines(ranks * reach_stride_);
-    regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), design_.slots));
+    regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), lock_config_.slots));
     records_ = regions_ + (dynamic_ ? whole_lines(PublishedRegions::bytes(key_room_)) : 0);
     stride_ = records_ + (watched_ ? sizeof(Record) : 0);
     memory_ = whole_pages(state_ + members_.size() * stride_);

@@ -33,7 +33,7 @@ struct Share {
     network::AtomicsBy
         atomics; ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous, page_aligned, summary;
-    locks::Site site;
+    locks::ProcessInfo info;
 };
 
 /// The order in a segment:
@@ -43,12 +43,13 @@ struct Share {
 /// watchdog the record of locks.
 class Plan {
   public:
-    static locks::Asked asked(const rmalock_params_t& params);
-    static Share share_of(const rmalock_spec_t& spec, const locks::Asked& asked);
-    Plan(const rmalock_spec_t& spec, const locks::Asked& asked, std::vector<Share> shares);
+    static locks::LockRequestWire request(const rmalock_params_t& params);
+    static Share share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& request);
+    Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
+         std::vector<Share> shares);
 
     /// The lock of all.
-    const locks::Design& design() const { return design_; }
+    const locks::LockConfig& lock_config() const { return lock_config_; }
     fabric::Domain domain() const { return domain_; }
 
     Rank rank() const { return rank_; }
@@ -120,7 +121,7 @@ class Plan {
 
     Rank rank_;
     std::vector<Share> shares_;
-    locks::Design design_;
+    locks::LockConfig lock_config_;
     std::vector<Rank> members_;        ///< of this node, ascending
     std::vector<std::size_t> offsets_; ///< by place on the node: of the memory
     std::size_t my_place_ = 0;

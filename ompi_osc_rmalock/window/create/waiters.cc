@@ -13,7 +13,7 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
     return {.progress = host().progress,
             .progress_yields = spec.progress_yields,
             .spins = static_cast<unsigned>(spec.params.spin),
-            .yield = yield == "always" || (yield == "auto" && plan.design().oversubscribed),
+            .yield = yield == "always" || (yield == "auto" && plan.lock_config().oversubscribed),
             .waiting = plan.networked() ? network::Network::get()->worker().waiting() : nullptr,
             .watch = plan.watched() ? Watch::look : nullptr};
 }

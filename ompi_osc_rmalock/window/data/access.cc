@@ -69,7 +69,7 @@ Status Accesses::out_of_range(const char* call, Rank target, std::ptrdiff_t disp
 
 Status Accesses::move(Direction direction, const char* call, Rank target,
                       const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                      const Place& place, ucx::Completion* completion) {
+                      const TargetAddress& place, ucx::Completion* completion) {
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, completion);
     order(direction);
@@ -83,7 +83,7 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
 
 Status Accesses::move_far(Direction direction, const char* call, Rank target,
                           const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                          const Place& place, ucx::Completion* completion) {
+                          const TargetAddress& place, ucx::Completion* completion) {
     const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
     try {
         for_each_run(origin_side, target_side,
@@ -105,7 +105,7 @@ Status Accesses::move_far(Direction direction, const char* call, Rank target,
 
 Status Accesses::move_and_wait(Direction direction, const char* call, Rank target,
                                const rmalock_layout_t& origin_side,
-                               const rmalock_layout_t& target_side, const Place& place) {
+                               const rmalock_layout_t& target_side, const TargetAddress& place) {
     const Status status = move(direction, call, target, origin_side, target_side, place);
     if (place.network)
         remote_->flush(target);
@@ -115,7 +115,7 @@ Status Accesses::move_and_wait(Direction direction, const char* call, Rank targe
 Status Accesses::transfer(Direction direction, const char* call, Rank target,
                           std::ptrdiff_t displacement, const rmalock_layout_t& origin_side,
                           const rmalock_layout_t& target_side, ucx::Completion* completion) {
-    Place place;
+    TargetAddress place;
     const Status status =
         access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
     if (status != RMALOCK_OK || origin_side.bytes == 0)
@@ -129,33 +129,33 @@ Status Accesses::find_memory(Direction direction, const char* call, Rank target,
     memory = nullptr;
     if (!part(target).mapped)
         return RMALOCK_OK;
-    Place place;
+    TargetAddress place;
     const Status status = access(call, target, displacement, low, high, place);
     order(direction);
     memory = place.direct;
     return status;
 }
 
-Status Accesses::transfer_plain(Direction direction, const char* call, Rank target,
-                                std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
-                                std::size_t bytes, ucx::Completion* completion) {
-    Place place;
+Status Accesses::transfer_contiguous(Direction direction, const char* call, Rank target,
+                                     std::ptrdiff_t displacement, std::ptrdiff_t offset,
+                                     void* origin, std::size_t bytes, ucx::Completion* completion) {
+    TargetAddress place;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
     const Status status = access(call, target, displacement, offset, end, place);
     if (status != RMALOCK_OK || bytes == 0)
         return status;
     if (place.direct == nullptr)
-        return move_plain(direction, call, target, offset, origin, bytes, place, completion);
+        return move_contiguous(direction, call, target, offset, origin, bytes, place, completion);
     order(direction);
     copy_mapped(direction, origin, place.direct + offset, bytes);
     return RMALOCK_OK;
 }
 
-Status Accesses::move_plain(Direction direction, const char* call, Rank target,
-                            std::ptrdiff_t offset, const void* origin, std::size_t bytes,
-                            const Place& place, ucx::Completion* completion) {
-    return move(direction, call, target, plain_layout(origin, bytes),
-                plain_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
+Status Accesses::move_contiguous(Direction direction, const char* call, Rank target,
+                                 std::ptrdiff_t offset, const void* origin, std::size_t bytes,
+                                 const TargetAddress& place, ucx::Completion* completion) {
+    return move(direction, call, target, contiguous_layout(origin, bytes),
+                contiguous_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
 }
 
 } // namespace rmalock::window

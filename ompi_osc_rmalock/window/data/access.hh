@@ -24,10 +24,10 @@ class Accesses : public Epochs {
     Status transfer(Direction direction, const char* call, Rank target, std::ptrdiff_t displacement,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     ucx::Completion* completion);
-    /// See rmalock_at_hand.
-    std::byte* at_hand(Direction direction, Rank target, std::ptrdiff_t displacement,
-                       std::ptrdiff_t offset, std::size_t bytes);
-    std::byte* elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
+    /// See rmalock_direct_address.
+    std::byte* direct_address(Direction direction, Rank target, std::ptrdiff_t displacement,
+                              std::ptrdiff_t offset, std::size_t bytes);
+    std::byte* direct_elements(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
     /// Of the target's elements, for the accumulate that this process begins. An exclusive lock
     /// excludes all others, those of other nodes, too: their unlock has waited for theirs.
     Sharing sharing(Rank target) {
@@ -41,9 +41,9 @@ class Accesses : public Epochs {
                        std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
                        void*& memory);
     /// One contiguous range at `origin`, and at `offset` bytes from the displacement.
-    Status transfer_plain(Direction direction, const char* call, Rank target,
-                          std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
-                          std::size_t bytes, ucx::Completion* completion);
+    Status transfer_contiguous(Direction direction, const char* call, Rank target,
+                               std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
+                               std::size_t bytes, ucx::Completion* completion);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
@@ -96,9 +96,10 @@ class Accesses : public Epochs {
     /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
     /// those of `side`, if given; it fails if they reach outside the target's memory.
     Status access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
-                  std::ptrdiff_t high, Place& place, const rmalock_layout_t* side = nullptr);
+                  std::ptrdiff_t high, TargetAddress& place,
+                  const rmalock_layout_t* side = nullptr);
     bool locate(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
-                Place& place) const;
+                TargetAddress& place) const;
     /// DYNAMIC: whether the bytes of `side` from the address `displacement`, or [low, high) from
     /// it, are attached at the target.
     bool attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -108,32 +109,33 @@ class Accesses : public Epochs {
     /// A copy that reports what failed. Across the network it is only begun.
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                const Place& place, ucx::Completion* completion = nullptr);
-    [[gnu::noinline]] Status move_plain(Direction direction, const char* call, Rank target,
-                                        std::ptrdiff_t offset, const void* origin,
-                                        std::size_t bytes, const Place& place,
-                                        ucx::Completion* completion);
+                const TargetAddress& place, ucx::Completion* completion = nullptr);
+    [[gnu::noinline]] Status move_contiguous(Direction direction, const char* call, Rank target,
+                                             std::ptrdiff_t offset, const void* origin,
+                                             std::size_t bytes, const TargetAddress& place,
+                                             ucx::Completion* completion);
     /// The same, complete on return.
     Status move_and_wait(Direction direction, const char* call, Rank target,
                          const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                         const Place& place);
+                         const TargetAddress& place);
     Status move_far(Direction direction, const char* call, Rank target,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                    const Place& place, ucx::Completion* completion);
+                    const TargetAddress& place, ucx::Completion* completion);
 
-    void send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place);
+    void send_accumulate(Rank target, const rmalock_combination_t& what,
+                         const TargetAddress& place);
     void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
-                               const void* desired, void* result, const Place& place);
+                               const void* desired, void* result, const TargetAddress& place);
     void apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
                    std::span<const std::byte>& data, std::vector<std::byte>& result);
     [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
                                               std::byte* theirs, const Elements& mine,
                                               std::size_t bytes);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
-                             const Place& place);
+                             const TargetAddress& place);
     Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
                                    const void* compare, const void* desired, void* result,
-                                   const Place& place);
+                                   const TargetAddress& place);
 
     AccumulateLock accumulate_lock_;   ///< see AccumulateGuard; its word …
     AccumulateQueue accumulate_queue_; ///< … is this one's, too: a window uses one of them
@@ -141,7 +143,7 @@ class Accesses : public Epochs {
 
 [[gnu::always_inline]] inline bool Accesses::locate(Rank target, std::ptrdiff_t displacement,
                                                     std::ptrdiff_t low, std::ptrdiff_t high,
-                                                    Place& place) const {
+                                                    TargetAddress& place) const {
     const Part& part = this->part(target);
     std::ptrdiff_t offset, first, end;
     if (__builtin_mul_overflow(displacement, part.disp_unit, &offset) ||
@@ -159,10 +161,9 @@ class Accesses : public Epochs {
     return true;
 }
 
-[[gnu::always_inline]] inline Status Accesses::access(const char* call, Rank target,
-                                                      std::ptrdiff_t displacement,
-                                                      std::ptrdiff_t low, std::ptrdiff_t high,
-                                                      Place& place, const rmalock_layout_t* side) {
+[[gnu::always_inline]] inline Status
+Accesses::access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
+                 std::ptrdiff_t high, TargetAddress& place, const rmalock_layout_t* side) {
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)
         return status;
     if (low == high || (locate(target, displacement, low, high, place) &&
@@ -172,12 +173,12 @@ class Accesses : public Epochs {
 }
 
 /// What is not mapped is not looked at further: the longer way checks it, once.
-[[gnu::always_inline]] inline std::byte* Accesses::at_hand(Direction direction, Rank target,
-                                                           std::ptrdiff_t displacement,
-                                                           std::ptrdiff_t offset,
-                                                           std::size_t bytes) {
+[[gnu::always_inline]] inline std::byte* Accesses::direct_address(Direction direction, Rank target,
+                                                                  std::ptrdiff_t displacement,
+                                                                  std::ptrdiff_t offset,
+                                                                  std::size_t bytes) {
     const Part& part = this->part(target);
-    Place place;
+    TargetAddress place;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
     if (!part.mapped || !is_open_to(target) || !locate(target, displacement, offset, end, place))
         [[unlikely]]
@@ -188,8 +189,8 @@ class Accesses : public Epochs {
 
 /// For MPI_NO_OP, which loads; all other kernels are atomics, which nothing overtakes.
 [[gnu::always_inline]] inline std::byte*
-Accesses::elements_at_hand(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
-    return cpu_atomics() ? at_hand(Direction::get, target, displacement, 0, bytes) : nullptr;
+Accesses::direct_elements(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
+    return cpu_atomics() ? direct_address(Direction::get, target, displacement, 0, bytes) : nullptr;
 }
 
 } // namespace rmalock::window

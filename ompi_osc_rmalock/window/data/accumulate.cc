@@ -41,7 +41,7 @@ class NativeArray {
     NativeArray(const rmalock_combination_t& what, std::byte* array)
         : what_(what), array_(array), layout_{} {
         if (what.element.size == what.element.extent)
-            layout_ = plain_layout(array, what.count * what.element.size);
+            layout_ = contiguous_layout(array, what.count * what.element.size);
         else
             what.native_layout(what.host_arg, array, &layout_);
     }
@@ -84,7 +84,7 @@ class NativeArray {
 
 Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                             const rmalock_combination_t& what) {
-    Place place;
+    TargetAddress place;
     const rmalock_layout_t& side = *what.target_side;
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
@@ -150,7 +150,7 @@ bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place)
 } // namespace
 
 Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
-                                   const Place& place) {
+                                   const TargetAddress& place) {
     // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
     // under way to the target by the network.
     if (cpu_atomics() && !place.network && is_array_of_host(what, place.direct)) {
@@ -180,7 +180,7 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
 Status Accesses::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                                   const void* compare, const void* desired, void* result) {
     static constexpr char kCall[] = "MPI_Compare_and_swap";
-    Place place;
+    TargetAddress place;
     if (const Status status =
             access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
         status != RMALOCK_OK)
@@ -197,19 +197,19 @@ Status Accesses::compare_and_swap(Rank target, std::ptrdiff_t displacement, std:
 
 Status Accesses::compare_and_swap_locked(const char* call, Rank target, std::size_t size,
                                          const void* compare, const void* desired, void* result,
-                                         const Place& place) {
+                                         const TargetAddress& place) {
     std::array<std::byte, 16> before, wanted; // the widest type the call allows
     if (size > before.size())
         return fail(RMALOCK_ERR_TYPE, call, target, "a type of %zu bytes", size);
     std::memcpy(wanted.data(), desired, size);
-    const auto there = plain_layout(nullptr, size);
+    const auto there = contiguous_layout(nullptr, size);
     if (place.network)
         remote_->complete(target); // what this process sent before goes before
     const AccumulateGuard guard(*this, target);
-    Status status = move_and_wait(Direction::get, call, target, plain_layout(before.data(), size),
-                                  there, place);
+    Status status = move_and_wait(Direction::get, call, target,
+                                  contiguous_layout(before.data(), size), there, place);
     if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)
-        status = move_and_wait(Direction::put, call, target, plain_layout(wanted.data(), size),
+        status = move_and_wait(Direction::put, call, target, contiguous_layout(wanted.data(), size),
                                there, place);
     if (status == RMALOCK_OK)
         std::memcpy(result, before.data(), size);

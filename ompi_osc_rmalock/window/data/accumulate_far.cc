@@ -108,7 +108,8 @@ std::vector<network::MessageRun> take_runs(std::span<const std::byte>& data, std
 
 } // namespace
 
-void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what, const Place& place) {
+void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what,
+                               const TargetAddress& place) {
     network::MessageHeader header{};
     header.kind = network::MessageKind::accumulate;
     header.op = static_cast<std::uint8_t>(what.op);
@@ -127,7 +128,8 @@ void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what, c
 }
 
 void Accesses::send_compare_and_swap(Rank target, std::size_t size, const void* compare,
-                                     const void* desired, void* result, const Place& place) {
+                                     const void* desired, void* result,
+                                     const TargetAddress& place) {
     const network::MessageRun run{place.address, 1};
     std::array<std::byte, sizeof run + 2 * sizeof(std::uint64_t)> data;
     std::memcpy(data.data(), &run, sizeof run);

@@ -47,8 +47,9 @@ bool in_the_way_at_the_gate(const SeenWindow& window, Lock awaited, const Seen& 
 
 /// For what is no lock: the processes that have not come. A target that has exposed its memory
 /// waits for origins, and does not know which are still missing.
-std::vector<Waiter::Blocker> absent(const SeenWindow& window, std::uint64_t waiter, Lock awaits) {
-    std::vector<Waiter::Blocker> missing;
+std::vector<BlockedProcess::Blocker> absent(const SeenWindow& window, std::uint64_t waiter,
+                                            Lock awaits) {
+    std::vector<BlockedProcess::Blocker> missing;
     for (std::size_t r = 0; r < window.ranks.size(); ++r) {
         const Seen& seen = window.ranks[r];
         const bool is_there = seen.awaits && seen.awaits_window == window.number &&
@@ -57,25 +58,26 @@ std::vector<Waiter::Blocker> absent(const SeenWindow& window, std::uint64_t wait
                                                        : awaits.mode == Mode::post &&
                                                              static_cast<Rank>(r) == awaits.target;
         if (seen.answered && seen.process != waiter && needed)
-            missing.push_back({seen.process, {}, Waiter::Way::absent, seen.near});
+            missing.push_back({seen.process, {}, BlockedProcess::Way::absent, seen.near});
     }
     return missing;
 }
 
 } // namespace
 
-std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter, Lock awaits) {
+std::vector<BlockedProcess::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter,
+                                              Lock awaits) {
     if (!is_lock(awaits.mode))
         return absent(window, waiter, awaits);
-    std::vector<Waiter::Blocker> sure, possible;
+    std::vector<BlockedProcess::Blocker> sure, possible;
     for (const Seen& seen : window.ranks) {
         if (!seen.answered || seen.process == waiter)
             continue;
         for (const SeenLock& held : seen.held) {
             if (conflict(awaits, held.lock))
-                sure.push_back({seen.process, held, Waiter::Way::holds, seen.near});
+                sure.push_back({seen.process, held, BlockedProcess::Way::holds, seen.near});
             else if (may_conflict(awaits, held.lock))
-                possible.push_back({seen.process, held, Waiter::Way::holds, seen.near});
+                possible.push_back({seen.process, held, BlockedProcess::Way::holds, seen.near});
         }
     }
     if (!sure.empty() || !possible.empty())
@@ -83,7 +85,8 @@ std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t wa
     for (const Seen& seen : window.ranks)
         if (seen.process != waiter && seen.awaits && seen.awaits_window == window.number &&
             in_the_way_at_the_gate(window, awaits, seen))
-            possible.push_back({seen.process, *seen.awaits, Waiter::Way::awaits, seen.near});
+            possible.push_back(
+                {seen.process, *seen.awaits, BlockedProcess::Way::awaits, seen.near});
     return possible;
 }
 
@@ -95,8 +98,8 @@ Blame::Blame(std::uint64_t start, std::uint64_t window, See see) : see_(std::mov
     // Those behind the ones that were added, and so on.
     for (std::size_t i = 0; i < waiters_.size() && waiters_.size() < kMost; ++i) {
         const SeenWindow* const there = see_(waiters_[i].window);
-        const std::vector<Waiter::Blocker> behind = waiters_[i].blockers;
-        for (const Waiter::Blocker& blocker : behind)
+        const std::vector<BlockedProcess::Blocker> behind = waiters_[i].blockers;
+        for (const BlockedProcess::Blocker& blocker : behind)
             for (const Seen& seen : there->ranks)
                 if (seen.process == blocker.process && seen.awaits && find(seen.process) == nullptr)
                     add(seen.process, seen);
@@ -104,12 +107,12 @@ Blame::Blame(std::uint64_t start, std::uint64_t window, See see) : see_(std::mov
 }
 
 void Blame::add(std::uint64_t process, const Seen& seen) {
-    Waiter waiter{.process = process,
-                  .awaits = *seen.awaits,
-                  .near = seen.near,
-                  .window = seen.awaits_window,
-                  .number = seen.awaits_number,
-                  .blockers = {}};
+    BlockedProcess waiter{.process = process,
+                          .awaits = *seen.awaits,
+                          .near = seen.near,
+                          .window = seen.awaits_window,
+                          .number = seen.awaits_number,
+                          .blockers = {}};
     const SeenWindow* const window = see_(seen.awaits_window);
     waiter.known = window != nullptr;
     if (waiter.known)
@@ -117,9 +120,9 @@ void Blame::add(std::uint64_t process, const Seen& seen) {
     waiters_.push_back(std::move(waiter));
 }
 
-const Waiter* Blame::find(std::uint64_t process) const {
+const BlockedProcess* Blame::find(std::uint64_t process) const {
     const auto found = std::find_if(waiters_.begin(), waiters_.end(),
-                                    [=](const Waiter& w) { return w.process == process; });
+                                    [=](const BlockedProcess& w) { return w.process == process; });
     return found == waiters_.end() ? nullptr : &*found;
 }
 
@@ -130,9 +133,9 @@ bool Blame::search(std::uint64_t process, std::vector<std::uint64_t>& path,
     path.push_back(process);
     if (again)
         return true;
-    const Waiter* const waiter = find(process);
+    const BlockedProcess* const waiter = find(process);
     if (waiter != nullptr && std::find(done.begin(), done.end(), process) == done.end())
-        for (const Waiter::Blocker& blocker : waiter->blockers)
+        for (const BlockedProcess::Blocker& blocker : waiter->blockers)
             if (search(blocker.process, path, done))
                 return true;
     path.pop_back();

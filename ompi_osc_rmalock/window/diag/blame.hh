@@ -20,7 +20,7 @@ struct SeenWindow {
 };
 
 /// One process that waits, and those it waits for.
-struct Waiter {
+struct BlockedProcess {
     std::uint64_t process = 0;
     SeenLock awaits;
     bool near = false;
@@ -47,7 +47,7 @@ class Blame {
     Blame(std::uint64_t start, std::uint64_t window, See see);
 
     /// From the start on, each process that waits once, at most kMost.
-    const std::vector<Waiter>& waiters() const { return waiters_; }
+    const std::vector<BlockedProcess>& waiters() const { return waiters_; }
     /// The processes of a cycle that the start waits for, or is in: each waits for the next, the
     /// last for the first. Empty: there is none.
     std::vector<std::uint64_t> cycle() const;
@@ -61,15 +61,16 @@ class Blame {
 
   private:
     void add(std::uint64_t process, const Seen& seen);
-    const Waiter* find(std::uint64_t process) const;
+    const BlockedProcess* find(std::uint64_t process) const;
     bool search(std::uint64_t process, std::vector<std::uint64_t>& path,
                 std::vector<std::uint64_t>& done) const;
 
     See see_;
-    std::vector<Waiter> waiters_;
+    std::vector<BlockedProcess> waiters_;
 };
 
 /// What is in the way of the `waiter`, in its window.
-std::vector<Waiter::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter, Lock awaits);
+std::vector<BlockedProcess::Blocker> blockers(const SeenWindow& window, std::uint64_t waiter,
+                                              Lock awaits);
 
 } // namespace rmalock::window

@@ -55,8 +55,8 @@ Status Observed::sum_up(const char* lock) const {
     if (comm_.allgather(comm_.handle, &mine, all.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
     if (rank() == 0)
-        tell("window '%s', %d ranks, lock %s: %s", name(), comm_.size, lock,
-             describe(total(all)).c_str());
+        say("window '%s', %d ranks, lock %s: %s", name(), comm_.size, lock,
+            describe(total(all)).c_str());
     return RMALOCK_OK;
 }
 

@@ -112,20 +112,20 @@ class Report {
     Report(const SeenWindow& home, Rank rank) : home_(home), rank_(rank) {}
 
     void print(const Blame& blame, const std::vector<std::uint64_t>& cycle) const {
-        for (const Waiter& waiter : blame.waiters())
+        for (const BlockedProcess& waiter : blame.waiters())
             print(blame, waiter);
         for (std::size_t r = 0; r < home_.ranks.size(); ++r)
             if (!home_.ranks[r].answered)
-                tell("watchdog: rank %zu did not answer", r);
+                say("watchdog: rank %zu did not answer", r);
             else if (home_.ranks[r].more_held != 0)
-                tell("watchdog: rank %zu holds %llu more locks than it could publish", r,
-                     static_cast<unsigned long long>(home_.ranks[r].more_held));
+                say("watchdog: rank %zu holds %llu more locks than it could publish", r,
+                    static_cast<unsigned long long>(home_.ranks[r].more_held));
         if (cycle.empty())
             return;
         std::string text;
         for (const std::uint64_t process : cycle)
             text += name(process) + " -> ";
-        tell("watchdog: deadlock: %s%s", text.c_str(), name(cycle.front()).c_str());
+        say("watchdog: deadlock: %s%s", text.c_str(), name(cycle.front()).c_str());
     }
 
   private:
@@ -177,46 +177,46 @@ class Report {
         return lock.mode == Mode::exclusive ? "exclusive" : "shared";
     }
 
-    void print(const Blame& blame, const Waiter& waiter) const {
+    void print(const Blame& blame, const BlockedProcess& waiter) const {
         const Lock awaits = waiter.awaits.lock;
         const SeenWindow* const window = blame.window(waiter.window);
         const std::string target = window == nullptr ? "its rank " + std::to_string(awaits.target)
                                                      : name(*window, awaits.target);
         const std::string what = awaited(awaits, target);
-        tell("watchdog: %s has waited%s for %s%s", name(waiter.process).c_str(),
-             duration(waiter.awaits, waiter.near).c_str(), what.c_str(),
-             window == nullptr ? ", in another window"
-                               : (", window '" + window->name + "'").c_str());
+        say("watchdog: %s has waited%s for %s%s", name(waiter.process).c_str(),
+            duration(waiter.awaits, waiter.near).c_str(), what.c_str(),
+            window == nullptr ? ", in another window"
+                              : (", window '" + window->name + "'").c_str());
         if (window == nullptr)
-            tell("watchdog:   rank %d is not in it, and cannot see which locks are held", rank_);
+            say("watchdog:   rank %d is not in it, and cannot see which locks are held", rank_);
         else if (waiter.blockers.empty() && is_lock(awaits.mode))
-            tell("watchdog:   nobody says that it holds it");
+            say("watchdog:   nobody says that it holds it");
         std::size_t printed = 0;
-        for (const Waiter::Blocker& blocker : waiter.blockers)
+        for (const BlockedProcess::Blocker& blocker : waiter.blockers)
             if (printed++ < kMostBlockers)
                 print(blame, awaits, blocker);
         if (printed > kMostBlockers)
-            tell("watchdog:   and %zu more", printed - kMostBlockers);
+            say("watchdog:   and %zu more", printed - kMostBlockers);
     }
 
-    static std::string in_the_way(Lock awaits, const Waiter::Blocker& blocker) {
+    static std::string in_the_way(Lock awaits, const BlockedProcess::Blocker& blocker) {
         const Lock lock = blocker.lock.lock;
-        if (blocker.way == Waiter::Way::absent)
+        if (blocker.way == BlockedProcess::Way::absent)
             return "has not come";
         std::string what =
             std::string("it ") + (lock.mode == Mode::exclusive ? "exclusively" : "shared");
         if (lock.mode == Mode::all || awaits.mode == Mode::all ||
-            blocker.way == Waiter::Way::awaits)
+            blocker.way == BlockedProcess::Way::awaits)
             what = awaited(lock, "rank " + std::to_string(lock.target));
         const std::string time = duration(blocker.lock, blocker.near);
-        return (blocker.way == Waiter::Way::holds ? "has held " : "waits itself for ") + what +
+        return (blocker.way == BlockedProcess::Way::holds ? "has held " : "waits itself for ") + what +
                (time.empty() ? "" : ", for" + time);
     }
 
-    void print(const Blame& blame, Lock awaits, const Waiter::Blocker& blocker) const {
-        tell("watchdog:   %s %s%s", name(blocker.process).c_str(),
-             in_the_way(awaits, blocker).c_str(),
-             blame.waits(blocker.process) ? "" : ", and waits for nothing in rmalock");
+    void print(const Blame& blame, Lock awaits, const BlockedProcess::Blocker& blocker) const {
+        say("watchdog:   %s %s%s", name(blocker.process).c_str(),
+            in_the_way(awaits, blocker).c_str(),
+            blame.waits(blocker.process) ? "" : ", and waits for nothing in rmalock");
     }
 
     const SeenWindow& home_;
@@ -275,7 +275,7 @@ void Watch::complain() const {
         }
         Report(*views.see(window()), origin_.rank).print(now, cycle);
     } catch (const std::exception& error) {
-        tell("watchdog: %s", error.what());
+        say("watchdog: %s", error.what());
     }
 }
 

@@ -10,15 +10,16 @@ namespace rmalock::window {
 Epochs::Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
                std::unique_ptr<network::Remote> remote)
     : Observed(spec, std::move(segment), plan, std::move(remote)),
-      check_nocheck_(spec.params.check_nocheck), choice_(plan.design().choice),
-      made_lock_(make_lock(plan)), lock_(plain_lock_ ? &*plain_lock_ : made_lock_.get()),
-      plain_(plain_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
-      courteous_(plan.hosts() > 1 && !threads_), only_lock_(plain_ ? kMayLock : kAskFurther) {}
+      check_nocheck_(spec.params.check_nocheck), choice_(plan.lock_config().choice),
+      made_lock_(make_lock(plan)), lock_(word_lock_ ? &*word_lock_ : made_lock_.get()),
+      fast_path_(word_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
+      courteous_(plan.hosts() > 1 && !threads_),
+      only_lock_(fast_path_ ? kFastPathFree : kFastPathOff) {}
 
 std::unique_ptr<locks::WindowLock> Epochs::make_lock(const Plan& plan) {
     if (!threads_ && remote_ == nullptr)
-        locks::make_plain(plan.design(), fabric_.node(), plain_lock_);
-    return plain_lock_ ? nullptr : locks::make(plan.design(), fabric_);
+        locks::make_word_lock(plan.lock_config(), fabric_.node(), word_lock_);
+    return word_lock_ ? nullptr : locks::make(plan.lock_config(), fabric_);
 }
 
 Status Epochs::wrong_epoch(const char* call, Rank target) const {
@@ -27,7 +28,7 @@ Status Epochs::wrong_epoch(const char* call, Rank target) const {
 }
 
 Status Epochs::check_epoch_in_full(const char* call, Rank target) {
-    spell_out();
+    materialize_fast_lock();
     const Guard guard(*this);
     switch (epoch_.load(std::memory_order_relaxed)) {
     case Epoch::locked_all:

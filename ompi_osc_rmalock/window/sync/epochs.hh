@@ -1,5 +1,5 @@
 // A window's epochs and its lock: passive.cc has lock … flush, active.cc fence and
-// post/start/complete/wait, plain.hh the short ways.
+// post/start/complete/wait, fast_path.hh the short ways.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "locks/window_lock/registered.hh"
+#include "locks/window_lock/gated_lock.hh"
 #include "window/diag/observed.hh"
 #include "window/sync/courtesy.hh"
 #include "window/sync/epoch.hh"
@@ -69,14 +69,14 @@ class Epochs : public Observed {
     std::unique_ptr<locks::WindowLock> make_lock(const Plan& plan);
     /// Moves the epoch on, or fails. The caller holds a Guard.
     Status advance(Event event, const char* call, Rank target = -1) {
-        spell_out();
+        materialize_fast_lock();
         const Next next = transition(epoch_.load(std::memory_order_relaxed), event);
         if (next == kError) [[unlikely]]
             return wrong_epoch(call, target);
         epoch_.store(static_cast<Epoch>(next), std::memory_order_relaxed);
         // Elsewhere it never changes: with several threads, the short ways read it without a Guard.
-        if (plain_)
-            only_lock_ = static_cast<Epoch>(next) == Epoch::none ? kMayLock : kAskFurther;
+        if (fast_path_)
+            only_lock_ = static_cast<Epoch>(next) == Epoch::none ? kFastPathFree : kFastPathOff;
         return RMALOCK_OK;
     }
     [[gnu::noinline]] Status wrong_epoch(const char* call, Rank target) const;
@@ -88,13 +88,14 @@ class Epochs : public Observed {
     [[gnu::noinline]] Status lock_any(bool exclusive, Rank target, bool nocheck);
     /// The second step of the only lock.
     [[gnu::noinline]] Status finish_lock(Rank target, bool exclusive, locks::Value seen);
-    /// The lock that was taken by plain.hh, if one is held, becomes one like all others. What looks
-    /// at epoch_ or held_ does this first.
-    void spell_out() {
+    /// The lock that was taken by fast_path.hh, if one is held, becomes one like all others. What
+    /// looks at epoch_ or held_ does this first.
+    void materialize_fast_lock() {
         if (only_lock_ >= 0)
-            spell_out(only_lock_, only_exclusive_, locks::PlainLock::alone(only_exclusive_));
+            materialize_fast_lock(only_lock_, only_exclusive_,
+                                  locks::WordLock::alone(only_exclusive_));
     }
-    [[gnu::noinline]] void spell_out(Rank target, bool exclusive, locks::Hold hold);
+    [[gnu::noinline]] void materialize_fast_lock(Rank target, bool exclusive, locks::Hold hold);
     [[gnu::noinline]] Status unlock_any(Rank target);
     [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
     /// Where no thread does it, others are served by the calls of this process. One that loops on
@@ -107,20 +108,22 @@ class Epochs : public Observed {
     const bool check_nocheck_;
     std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others
     const locks::Choice choice_;
-    std::optional<locks::PlainLock> plain_lock_; ///< none: another one is made
+    std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
     locks::WindowLock* const lock_; ///< whichever it is
-    /// It is plain_lock_, and all there is to a lock is to acquire it (plain.hh).
-    const bool plain_;
+    /// It is word_lock_, and all there is to a lock is to acquire it (fast_path.hh).
+    const bool fast_path_;
 
     const bool courteous_; ///< several nodes, one thread
     Courtesy courtesy_;
     // Under Guard.
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
-    /// What the short ways need to know: the target, if plain.hh has taken a lock and nothing has
-    /// happened since that they do not look after; or whether one may be taken there. Neither is a
-    /// rank, but a program can pass these numbers as one: Open MPI does not check that of a flush.
-    static constexpr Rank kMayLock = std::numeric_limits<Rank>::min(), kAskFurther = kMayLock + 1;
+    /// What the short ways need to know: the target, if fast_path.hh has taken a lock and nothing
+    /// has happened since that they do not look after; or whether one may be taken there. Neither
+    /// is a rank, but a program can pass these numbers as one: Open MPI does not check that of a
+    /// flush.
+    static constexpr Rank kFastPathFree = std::numeric_limits<Rank>::min(),
+                          kFastPathOff = kFastPathFree + 1;
     Rank only_lock_;
     bool only_exclusive_ = false; ///< while it is a target
     HeldLocks held_;

@@ -1,7 +1,7 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
 #include "host.hh"
 #include "network/network.hh"
-#include "window/sync/plain.hh"
+#include "window/sync/fast_path.hh"
 
 namespace rmalock::window {
 
@@ -35,7 +35,7 @@ inline void Epochs::release(Rank target, bool exclusive, locks::Hold hold) {
 }
 
 Status Epochs::lock_any(bool exclusive, Rank target, bool nocheck) {
-    spell_out();
+    materialize_fast_lock();
     nocheck = nocheck && trust_nocheck(kLock, exclusive, target, target + 1);
     HeldLock* mine;
     {
@@ -65,22 +65,22 @@ Status Epochs::finish_lock(Rank target, bool exclusive, locks::Value seen) {
     const Mode mode = exclusive ? Mode::exclusive : Mode::shared;
     fabric::Waits& waits = fabric_.waits();
     waits.times = 0;
-    const locks::Hold hold = plain_lock_->finish(target, exclusive, seen);
+    const locks::Hold hold = word_lock_->finish(target, exclusive, seen);
     acquisitions_.acquired(mode, false);
     if (waits.times != 0)
         acquisitions_.waited(mode, waits.nanoseconds);
-    spell_out(target, exclusive, hold);
+    materialize_fast_lock(target, exclusive, hold);
     return RMALOCK_OK;
 }
 
-void Epochs::spell_out(Rank target, bool exclusive, locks::Hold hold) {
+void Epochs::materialize_fast_lock(Rank target, bool exclusive, locks::Hold hold) {
     epoch_.store(Epoch::locked, std::memory_order_relaxed);
     held_.claim(target, exclusive, false)->hold = hold;
-    only_lock_ = kAskFurther;
+    only_lock_ = kFastPathOff;
 }
 
 Status Epochs::unlock_any(Rank target) {
-    spell_out();
+    materialize_fast_lock();
     static constexpr char kCall[] = "MPI_Win_unlock";
     HeldLock mine;
     {
@@ -140,7 +140,7 @@ Status Epochs::flush_any(Flush kind, Rank target) {
     static constexpr const char* kCalls[] = {"MPI_Win_flush", "MPI_Win_flush_local",
                                              "MPI_Win_flush_all", "MPI_Win_flush_local_all"};
     const char* const call = kCalls[static_cast<int>(kind)];
-    spell_out();
+    materialize_fast_lock();
     const bool one = kind == Flush::target || kind == Flush::local;
     if (one && (target < 0 || target >= comm_.size))
         return fail(RMALOCK_ERR_RANK, call, -1, "there is no rank %d, the window has %d", target,

@@ -8,7 +8,7 @@
 namespace rmalock::check::all_gate_fault {
 
 // Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
-// NEWS too, GONE of each rank.
+// EVENTS too, GONE of each rank.
 inline constexpr Slot kG = 0, kM = 1, kL = 2, kNews = 3, kGone = 4;
 using G = locks::GateWord;
 /// Of a lock_all.
@@ -58,24 +58,25 @@ struct Unvisited {
     };
 };
 
-// Slots from here on are ledgers, in front of a lock that does not queue.
-inline constexpr Slot kLedgers = 6;
+// Slots from here on are holder records, in front of a lock that does not queue.
+inline constexpr Slot kHolders = 6;
 
-/// An exclusive does not enter in its ledger what it is about to acquire.
+/// An exclusive does not enter in its holder record what it is about to acquire.
 struct NoEntry : Sound {
-    bool skips_count(Word w, Value) { return w.slot >= kLedgers; }
+    bool skips_add_single_writer(Word w, Value) { return w.slot >= kHolders; }
 };
 
-/// A lock_all looks into the ledgers of its own node (that of rank 0), and forgets the others.
-struct OneLedger : Sound {
-    Value seen(Word w, Value v) { return w.slot >= kLedgers && w.rank != 0 ? 0 : v; }
+/// A lock_all looks into the holder records of its own node (that of rank 0), and forgets the
+/// others.
+struct OneHolderRecord : Sound {
+    Value seen(Word w, Value v) { return w.slot >= kHolders && w.rank != 0 ? 0 : v; }
 };
 
-/// It takes a ledger of several locks for one of target 1.
+/// It takes a holder record of several locks for one of target 1.
 struct NamesOne : Sound {
     Value seen(Word w, Value v) {
         constexpr Value kOne = Value{1} << 40;
-        return w.slot >= kLedgers && v >= 2 * kOne ? kOne + 2 : v;
+        return w.slot >= kHolders && v >= 2 * kOne ? kOne + 2 : v;
     }
 };
 
@@ -167,7 +168,7 @@ template <class F>
 class IgnoresTurn {
   public:
     IgnoresTurn(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
-    void tell() {}
+    void advance() {}
     template <fabric::Predicate P>
     Value await(Word w, P pred) {
         return fabric_.await(w, in_every_turn(pred));
@@ -198,7 +199,7 @@ struct SilentMode : TellsAfter {
     }
 };
 
-/// A waiter believes what it found when it came, and looks for news after that.
+/// A waiter believes what it found when it came, and looks for events after that.
 struct LooksForNewsLast : Sound {
     Value fetched(Word w, Value operand, Value v) {
         if (w.slot == kG)

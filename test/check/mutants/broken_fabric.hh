@@ -16,7 +16,7 @@ struct Sound {
     bool skips_await(Word) { return false; }
     bool skips_put(Word, Value) { return false; }
     bool repeats_far_puts() { return false; }
-    bool skips_count(Word, Value) { return false; }
+    bool skips_add_single_writer(Word, Value) { return false; }
     bool skips_add_each(Word, Value) { return false; } ///< of one word
     bool skips_deliver() { return false; }
     bool fetches_before_data(Word) { return false; }
@@ -79,11 +79,11 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
         from(at).add(w, fault_.posted(w, v));
         did(Verb::add, w, 0);
     }
-    void count(Word w, Value v, At at = At::current()) {
+    void add_single_writer(Word w, Value v, At at = At::current()) {
         from(at);
-        if (!fault_.skips_count(w, v))
-            inner().count(w, v);
-        did(Verb::count, w, 0);
+        if (!fault_.skips_add_single_writer(w, v))
+            inner().add_single_writer(w, v);
+        did(Verb::add_single_writer, w, 0);
     }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
               At at = At::current()) {

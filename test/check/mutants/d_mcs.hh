@@ -68,7 +68,7 @@ class DMcsMutant {
 
     F& fabric_;
     Slot home_;
-    locks::Pool& pool_;
+    locks::QueueNodes& pool_;
 };
 
 } // namespace rmalock::check

@@ -117,7 +117,7 @@ struct JoinsOutside : locks::PfCohort<F> {
         : locks::PfCohort<F>(env), fabric_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
           node_(env.machine.nodes.element(env.fabric.self())),
-          rank_(env.machine.nodes.seat(node_, 0).rank) {}
+          rank_(env.machine.nodes.place(node_, 0).rank) {}
 
     void release_shared(Rank target, locks::Hold held) {
         const bool joins = held.opaque == Words::kJoins;

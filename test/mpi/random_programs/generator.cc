@@ -117,7 +117,7 @@ class Generator {
         const bool mine = p.windows[w]->rank == origin;
         o->from = any_layout(r_, b, mine, n);
         o->into = any_layout(r_, b, mine, n);
-        o->to = n == 1 ? plain_layout(b, 1) : any_layout(r_, b, mine, n);
+        o->to = n == 1 ? contiguous_layout(b, 1) : any_layout(r_, b, mine, n);
         o->absolute = r_.one_in(8);
         o->flush = static_cast<Flush>(r_.one_in(2) ? 0 : r_.below(5));
         return o;

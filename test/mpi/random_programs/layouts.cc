@@ -5,7 +5,7 @@
 
 namespace oracle {
 
-Layout plain_layout(const Basic& b, int n) {
+Layout contiguous_layout(const Basic& b, int n) {
     Layout l{b.type, n, false, "contiguous", {}};
     for (int i = 0; i < n; ++i)
         l.offset.push_back(i * b.bytes);
@@ -37,7 +37,7 @@ class LayoutMaker {
             l = items(n);
             break;
         default:
-            return plain_layout(b_, n);
+            return contiguous_layout(b_, n);
         }
         l.own = true;
         if (build_)
@@ -120,7 +120,7 @@ class LayoutMaker {
 
     Layout nested(int n) {
         if (n == 0 || r_.one_in(2))
-            return plain_layout(b_, n);
+            return contiguous_layout(b_, n);
         return r_.one_in(2) ? vector(n) : indexed(n);
     }
 

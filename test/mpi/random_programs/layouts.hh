@@ -30,6 +30,6 @@ struct Layout {
 Layout any_layout(Random& r, const Basic& b, bool build, int n);
 
 /// n elements in a row.
-Layout plain_layout(const Basic& b, int n);
+Layout contiguous_layout(const Basic& b, int n);
 
 } // namespace oracle

@@ -1,5 +1,5 @@
 // What the processes of a window ask for, and the one lock, with its thresholds, tree and memory,
-// that they all get. Every process computes the same design from what all have contributed.
+// that they all get. Every process computes the same configuration from what all have contributed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace rmalock::locks {
 
 /// The parameters that are about locks, checked, as texts and numbers of params.def.
-struct Wishes {
+struct LockRequest {
     const char* lock = "auto";
     const char* topology = "auto";
     const char* t_l = "auto";
@@ -23,27 +23,24 @@ struct Wishes {
 };
 
 /// The same as plain bytes. Rank 0's count, and it sends them to all.
-struct Asked {
+struct LockRequestWire {
     static constexpr std::size_t kText = topology::kLongestSpec + 1;
     char lock[24];
     char topology[kText];
     char t_l[kText];
     std::int32_t t_dc, t_r, t_w, patience;
 };
-static_assert(std::is_trivially_copyable_v<Asked>);
+static_assert(std::is_trivially_copyable_v<LockRequestWire>);
 
-Asked asked(const Wishes& wishes);
+LockRequestWire to_wire(const LockRequest& request);
 
 /// What each process contributes. The window may set `place.node` to what it knows; else all are on
 /// one node.
-struct Site {
-    topology::Place place;
+struct ProcessInfo {
+    topology::ProcessPlace place;
     bool oversubscribed = false; ///< more ranks than cores on this process's node
 };
-static_assert(std::is_trivially_copyable_v<Site>);
-
-/// The calling process's.
-Site site(const Asked& asked, bool oversubscribed);
+static_assert(std::is_trivially_copyable_v<ProcessInfo>);
 
 struct Choice {
     const char* name;   ///< as in the parameter `lock`
@@ -54,7 +51,7 @@ struct Choice {
 /// otherwise.
 std::vector<Value> parse_t_l(std::string_view text, std::string& why);
 
-struct Design {
+struct LockConfig {
     Choice choice;
     Thresholds thresholds;
     topology::Machine machine;
@@ -65,14 +62,5 @@ struct Design {
 
     MachineView view() const { return {machine.tree, machine.nodes, counters, one_node}; }
 };
-
-/// sites[p] is rank p's.
-Design design(const Asked& asked, const std::vector<Site>& sites);
-
-/// The tree, for a message: ", tree of 2 nodes of 4 ranks, 2 counters", or ", 2 nodes", or nothing
-/// if the lock knows of neither.
-std::string summary(const Design& design);
-/// In full: which ranks each element has, and what memory the lock takes at each rank.
-std::vector<std::string> describe(const Design& design);
 
 } // namespace rmalock::locks

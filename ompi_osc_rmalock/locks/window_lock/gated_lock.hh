@@ -9,23 +9,25 @@
 #include "fabric/layout.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/pf_mcs.hh"
-#include "locks/window_lock/registry.hh"
+#include "locks/window_lock/lock_config.hh"
+#include "locks/window_lock/window_lock.hh"
 
 namespace rmalock::locks {
 
 template <fabric::Fabric F, ReaderWriterLock Lock, class Gate = AllGate<F, Lock>>
-class Registered final : public WindowLock {
+class GatedLock final : public WindowLock {
     static constexpr const LockTraits& kTraits = Lock::kTraits;
 
   public:
-    Registered(F& fabric, const Design& design)
-        : kept_(kTraits.needs.tree || kTraits.needs.nodes ? std::make_unique<const Design>(design)
-                                                          : nullptr),
-          pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), design.slots.nodes),
-          lock_(env(fabric, kept_ ? *kept_ : design)), nodes_(design.machine.nodes),
+    GatedLock(F& fabric, const LockConfig& config)
+        : kept_(kTraits.needs.tree || kTraits.needs.nodes
+                    ? std::make_unique<const LockConfig>(config)
+                    : nullptr),
+          pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), config.slots.nodes),
+          lock_(env(fabric, kept_ ? *kept_ : config)), nodes_(config.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
-                nodes_.seen_by(fabric.self(), design.machine.nodes, ledgers(fabric, design)),
-                design.thresholds.patience) {}
+                nodes_.seen_by(fabric.self(), config.machine.nodes, holders(fabric, config)),
+                config.thresholds.patience) {}
 
     // The two steps of an acquire (lock.hh), for a caller that knows the class.
     bool begin(Rank target, bool exclusive, Value& seen) {
@@ -58,22 +60,22 @@ class Registered final : public WindowLock {
     }
 
   private:
-    LockEnv<F> env(F& fabric, const Design& design) {
+    LockEnv<F> env(F& fabric, const LockConfig& config) {
         return {.fabric = fabric,
                 .home = fabric::WindowSlots::lock,
-                .records = fabric::WindowSlots::elements(fabric.size(), design.slots),
+                .records = fabric::WindowSlots::elements(fabric.size(), config.slots),
                 .pool = pool_,
-                .machine = design.view(),
-                .limits = Lock::limits(design.thresholds, design.view())};
+                .machine = config.view(),
+                .limits = Lock::limits(config.thresholds, config.view())};
     }
-    static std::optional<Slot> ledgers(F& fabric, const Design& design) {
-        if (design.slots.ledgers == 0)
+    static std::optional<Slot> holders(F& fabric, const LockConfig& config) {
+        if (config.slots.holders == 0)
             return std::nullopt;
-        return fabric::WindowSlots::ledgers(fabric.size(), design.slots);
+        return fabric::WindowSlots::holders(fabric.size(), config.slots);
     }
 
-    const std::unique_ptr<const Design> kept_; ///< where the lock refers to the machine
-    Pool pool_;
+    const std::unique_ptr<const LockConfig> kept_; ///< where the lock refers to the machine
+    QueueNodes pool_;
     Lock lock_;
     const NodeTable nodes_;
     Gate gate_;
@@ -81,9 +83,10 @@ class Registered final : public WindowLock {
 
 /// The lock that `auto` chooses on one node, for a window that one thread uses. The window knows it
 /// by this name, to inline its uncontended paths.
-using PlainLock = Registered<fabric::NodeFabric, PfMcs<fabric::NodeFabric>>;
+using WordLock = GatedLock<fabric::NodeFabric, PfMcs<fabric::NodeFabric>>;
 
 /// Makes it if the design is for it, in place: it is quicker to reach there. Otherwise as make().
-void make_plain(const Design& design, fabric::NodeFabric& fabric, std::optional<PlainLock>& lock);
+void make_word_lock(const LockConfig& config, fabric::NodeFabric& fabric,
+                    std::optional<WordLock>& lock);
 
 } // namespace rmalock::locks

@@ -1,7 +1,8 @@
 // Which targets the processes of a window hold exclusively, for a process that has to wait for all
 // of them, at the price of a look at each node.
 //
-// A ledger for each process, at the first rank of its node, that only this process counts in:
+// A holder record for each process, at the first rank of its node, that only this process counts
+// in:
 //
 //    [ how many:24 | sum of (target + 1):40 ]   of the locks it holds, or is about to acquire
 //
@@ -23,8 +24,8 @@
 
 namespace rmalock::locks {
 
-/// Where the ledgers of a window are. The spans outlive the Ledgers.
-struct LedgerPlaces {
+/// Where the holder records of a window are. The spans outlive the HolderRecords.
+struct HolderPlaces {
     Slot first = 0;                   ///< of each node's first rank
     Word mine{0, 0};                  ///< the calling process's
     std::span<const Rank> nodes = {}; ///< their first ranks; none: nothing is kept
@@ -32,12 +33,12 @@ struct LedgerPlaces {
 };
 
 template <fabric::Fabric F>
-class Ledgers {
+class HolderRecords {
   public:
     static constexpr Slot kAtOnce = 256;
     static constexpr std::size_t kMostNamed = 32;
 
-    Ledgers(F& fabric, const LedgerPlaces& places) : fabric_(fabric), places_(places) {}
+    HolderRecords(F& fabric, const HolderPlaces& places) : fabric_(fabric), places_(places) {}
 
     bool kept() const { return !F::kOneNode && !places_.nodes.empty(); }
 
@@ -45,11 +46,11 @@ class Ledgers {
     /// in between.
     void enter(Rank target) {
         if (kept())
-            fabric_.count(places_.mine, entry(target));
+            fabric_.add_single_writer(places_.mine, entry(target));
     }
     void leave(Rank target) {
         if (kept())
-            fabric_.count(places_.mine, Value{0} - entry(target));
+            fabric_.add_single_writer(places_.mine, Value{0} - entry(target));
     }
 
     /// Targets, each once.
@@ -59,7 +60,7 @@ class Ledgers {
         std::span<const Rank> named() const { return std::span(named_).first(count_); }
 
       private:
-        friend class Ledgers;
+        friend class HolderRecords;
         void add(Rank target) {
             if (std::ranges::find(named(), target) != named().end())
                 return;
@@ -95,18 +96,18 @@ class Ledgers {
     /// zeros.
     void look(std::span<const Rank> nodes, Slot from, Slot each, Targets& found) {
         std::array<Value, kAtOnce> memory;
-        const std::span ledgers = std::span(memory).first(nodes.size() * each);
-        fabric_.scan(nodes, places_.first + fabric::line(from), fabric::kWordsPerLine, ledgers);
-        for (const Value ledger : ledgers) {
-            if (ledger >= 2 * kOne)
+        const std::span records = std::span(memory).first(nodes.size() * each);
+        fabric_.scan(nodes, places_.first + fabric::line(from), fabric::kWordsPerLine, records);
+        for (const Value record : records) {
+            if (record >= 2 * kOne)
                 found.all_ = true;
-            else if (ledger != 0)
-                found.add(static_cast<Rank>(ledger - kOne) - 1);
+            else if (record != 0)
+                found.add(static_cast<Rank>(record - kOne) - 1);
         }
     }
 
     F& fabric_;
-    const LedgerPlaces places_;
+    const HolderPlaces places_;
 };
 
 } // namespace rmalock::locks

@@ -7,6 +7,7 @@
 
 #include "harness/world.hh"
 #include "locks/all.hh"
+#include "locks/window_lock/configure.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
@@ -22,14 +23,14 @@ constexpr Row kAll[] = {
 #undef RMALOCK_LOCK
 };
 
-Design alike(std::size_t ranks, const Wishes& wishes) {
-    return design(asked(wishes), std::vector<Site>(ranks));
+LockConfig alike(std::size_t ranks, const LockRequest& request) {
+    return configure(to_wire(request), std::vector<ProcessInfo>(ranks));
 }
 
 /// A window's lock as each of its processes has it.
 struct Party {
-    explicit Party(const Wishes& wishes, Rank ranks = 4)
-        : made(alike(static_cast<std::size_t>(ranks), wishes)),
+    explicit Party(const LockRequest& request, Rank ranks = 4)
+        : made(alike(static_cast<std::size_t>(ranks), request)),
           world(ranks, fabric::WindowSlots::count(ranks, made.slots)) {
         for (Rank r = 0; r < ranks; ++r) {
             fabrics.push_back(std::make_unique<WindowFabric>(
@@ -38,16 +39,16 @@ struct Party {
             lock.push_back(make(made, *fabrics.back()));
         }
     }
-    Design made;
+    LockConfig made;
     test::World world;
     std::vector<std::unique_ptr<WindowFabric>> fabrics;
     std::vector<std::unique_ptr<WindowLock>> lock;
 };
 
-TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
-    std::vector<Site> sites(3);
-    sites[1].oversubscribed = true;
-    const Design made = design(asked({.lock = "rma_rw", .t_l = "3,5", .t_r = 7}), sites);
+TEST(LockConfig, IsWhatWasAskedForAndWhatAnybodySees) {
+    std::vector<ProcessInfo> infos(3);
+    infos[1].oversubscribed = true;
+    const LockConfig made = configure(to_wire({.lock = "rma_rw", .t_l = "3,5", .t_r = 7}), infos);
     EXPECT_STREQ(made.choice.name, "rma_rw");
     EXPECT_EQ(made.thresholds.t_r, 7U);
     EXPECT_EQ(made.thresholds.of_level(2, 1), 3U);
@@ -56,7 +57,7 @@ TEST(Design, IsWhatWasAskedForAndWhatAnybodySees) {
     EXPECT_TRUE(made.oversubscribed);
 }
 
-TEST(Design, ALockWithoutASharedModeSaysSo) {
+TEST(LockConfig, ALockWithoutASharedModeSaysSo) {
     const WindowTraits traits{.ranks = 4, .one_node = false};
     for (const auto& [name, shares] : kAll) {
         const std::string reason = choose(name, traits).reason;
@@ -66,12 +67,12 @@ TEST(Design, ALockWithoutASharedModeSaysSo) {
     }
 }
 
-TEST(Design, AutomaticChoosesByNodes) {
+TEST(LockConfig, AutomaticChoosesByNodes) {
     const auto chosen = [](std::initializer_list<std::int32_t> nodes, bool oversubscribed) {
-        std::vector<Site> sites;
+        std::vector<ProcessInfo> infos;
         for (const std::int32_t node : nodes)
-            sites.push_back({.place = {.node = node}, .oversubscribed = oversubscribed});
-        return std::string(design(asked({.topology = "node:1"}), sites).choice.name);
+            infos.push_back({.place = {.node = node}, .oversubscribed = oversubscribed});
+        return std::string(configure(to_wire({.topology = "node:1"}), infos).choice.name);
     };
     EXPECT_EQ(chosen({3}, false), "direct_passive");
     EXPECT_EQ(chosen({3, 3}, false), "pf_mcs");
@@ -80,7 +81,7 @@ TEST(Design, AutomaticChoosesByNodes) {
     EXPECT_EQ(chosen({3, 4}, true), "pf_cohort");
 }
 
-TEST(Design, MemoryIsWhatTheLockNeeds) {
+TEST(LockConfig, MemoryIsWhatTheLockNeeds) {
     const auto slots = [](const char* lock, const char* topology, std::int32_t t_dc) {
         return alike(6, {.lock = lock, .topology = topology, .t_dc = t_dc}).slots;
     };
@@ -103,19 +104,19 @@ TEST(Design, MemoryIsWhatTheLockNeeds) {
     EXPECT_EQ(slots("rma_rw", "flat", 0).elements, 1 * 2 * kLine);
 }
 
-TEST(Design, SaysWhatTheTreeIs) {
-    const Design made = alike(4, {.lock = "rma_rw", .topology = "node:2"});
+TEST(LockConfig, SaysWhatTheTreeIs) {
+    const LockConfig made = alike(4, {.lock = "rma_rw", .topology = "node:2"});
     EXPECT_EQ(summary(made), ", tree of 2 nodes of 2 ranks, 2 counters");
     const std::vector<std::string> lines = describe(made);
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0], "level 2, node: {0 1} {2 3}");
     EXPECT_EQ(lines[1], "lines of 64 bytes at each rank: 1 home record, 4 queue nodes, 6 for "
-                        "elements and counters, 2 for ledgers");
+                        "elements and counters, 2 for holder records");
     EXPECT_EQ(summary(alike(4, {.lock = "pf_mcs"})), "");
     EXPECT_EQ(summary(alike(4, {.lock = "pf_cohort", .topology = "node:2"})), ", 2 nodes");
 }
 
-TEST(Design, ThereIsALockOfEveryName) {
+TEST(LockConfig, ThereIsALockOfEveryName) {
     for (const auto& [name, shares] : kAll)
         for (const char* topology : {"flat", "node:2", "numa:2,node:3,rack:2"}) {
             Party party({.lock = name, .topology = topology}, 5);
@@ -137,7 +138,7 @@ TEST(Design, ThereIsALockOfEveryName) {
         }
 }
 
-TEST(Design, EveryLockKnowsWhetherItIsTaken) {
+TEST(LockConfig, EveryLockKnowsWhetherItIsTaken) {
     for (const auto& [name, shares] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         WindowLock &mine = *party.lock[0], &other = *party.lock[3];
@@ -158,7 +159,7 @@ TEST(Design, EveryLockKnowsWhetherItIsTaken) {
     }
 }
 
-TEST(Design, LockAllIsSharedUnderEveryLock) {
+TEST(LockConfig, LockAllIsSharedUnderEveryLock) {
     for (const auto& [name, shares] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         // Beside a shared holder, and beside another lock_all: nobody may wait here.

@@ -42,13 +42,13 @@ constexpr Word field(Word node, Slot offset) {
 }
 
 /// The nodes of one process, for the locks of one window. Threads of the process may share it.
-class Pool {
+class QueueNodes {
   public:
     static constexpr Slot kNodeSlots = fabric::kWordsPerLine;
     static constexpr unsigned kMaxNodes = 512;
 
     /// `nodes` nodes from slot `first` of rank `self` on, zeroed before anybody uses them.
-    Pool(Rank self, Slot first, unsigned nodes) : self_(self), first_(first), nodes_(nodes) {}
+    QueueNodes(Rank self, Slot first, unsigned nodes) : self_(self), first_(first), nodes_(nodes) {}
 
     /// The slots `nodes` nodes take.
     static constexpr Slot slots(unsigned nodes) { return nodes * kNodeSlots; }

@@ -1,0 +1,79 @@
+#include "locks/window_lock/configure.hh"
+
+#include <utility>
+
+#include "locks/window_lock/registry.hh"
+
+namespace rmalock::locks {
+namespace {
+
+Thresholds thresholds(const LockRequestWire& request) {
+    std::string why;
+    return {.t_l = parse_t_l(request.t_l, why),
+            .t_dc = static_cast<Value>(request.t_dc),
+            .t_r = static_cast<Value>(request.t_r),
+            .t_w = static_cast<Value>(request.t_w),
+            .patience = fabric::Duration(request.patience)};
+}
+
+} // namespace
+
+ProcessInfo process_info(const LockRequestWire& request, bool oversubscribed) {
+    ProcessInfo mine{.place = {}, .oversubscribed = oversubscribed};
+    std::string why;
+    if (needs_of(request.lock).tree && topology::parse(request.topology, why).looks_around())
+        topology::look_around(mine.place);
+    return mine;
+}
+
+LockConfig configure(const LockRequestWire& request, const std::vector<ProcessInfo>& infos) {
+    std::vector<topology::ProcessPlace> places;
+    bool oversubscribed = false, one_node = true;
+    for (const ProcessInfo& s : infos) {
+        places.push_back(s.place);
+        one_node = one_node && s.place.node == infos.front().place.node;
+        oversubscribed = oversubscribed || s.oversubscribed;
+    }
+    const Rank ranks = static_cast<Rank>(infos.size());
+    std::string why;
+    topology::Machine machine = topology::build(topology::parse(request.topology, why), places);
+    const Thresholds limits = thresholds(request);
+    topology::Level counters = topology::counters(machine, static_cast<Rank>(limits.t_dc));
+    const WindowTraits traits{.ranks = ranks, .one_node = one_node};
+    LockConfig made{choose(request.lock, traits),
+                    limits,
+                    std::move(machine),
+                    std::move(counters),
+                    {},
+                    oversubscribed,
+                    one_node};
+    made.slots = slots_of(made, ranks);
+    return made;
+}
+
+std::string summary(const LockConfig& config) {
+    if (needs_of(config.choice.name).nodes) {
+        const std::size_t nodes = config.machine.nodes.elements();
+        return ", " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+    }
+    if (!needs_of(config.choice.name).tree)
+        return "";
+    const std::size_t groups = config.counters.elements();
+    const std::string levels = topology::describe(config.machine);
+    return (levels == "flat" ? ", flat tree, " : ", tree of " + levels + ", ") +
+           std::to_string(groups) + (groups == 1 ? " counter" : " counters");
+}
+
+std::vector<std::string> describe(const LockConfig& config) {
+    std::vector<std::string> lines;
+    if (needs_of(config.choice.name).tree)
+        lines = topology::list(config.machine);
+    lines.push_back("lines of 64 bytes at each rank: 1 home record, " +
+                    std::to_string(config.slots.nodes) + " queue nodes, " +
+                    std::to_string(config.slots.elements / fabric::kWordsPerLine) +
+                    " for elements and counters, " + std::to_string(config.slots.holders) +
+                    " for holder records");
+    return lines;
+}
+
+} // namespace rmalock::locks

@@ -1,0 +1,53 @@
+#include "locks/window_lock/lock_config.hh"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "locks/former_names.hh"
+
+namespace rmalock::locks {
+
+namespace {
+
+template <std::size_t N>
+void keep(char (&field)[N], const char* text) {
+    std::snprintf(field, N, "%s", text);
+}
+
+} // namespace
+
+std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
+    why.clear();
+    if (text == "auto")
+        return {};
+    std::vector<Value> values;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        Value value = 0;
+        const auto read = std::from_chars(text.data() + begin, text.data() + end, value);
+        if (read.ec != std::errc() || read.ptr != text.data() + end || value > kLargestTurn ||
+            values.size() == topology::kMostItems) {
+            why = "it is auto, or up to " + std::to_string(topology::kMostItems) +
+                  " numbers from 0 to " + std::to_string(kLargestTurn) + ", separated by commas";
+            return {};
+        }
+        values.push_back(value);
+        begin = end + 1;
+    }
+    return values;
+}
+
+LockRequestWire to_wire(const LockRequest& request) {
+    LockRequestWire mine{};
+    keep(mine.lock, std::string(present_name(request.lock)).c_str());
+    keep(mine.topology, request.topology);
+    keep(mine.t_l, request.t_l);
+    mine.t_dc = request.t_dc;
+    mine.t_r = request.t_r;
+    mine.t_w = request.t_w;
+    mine.patience = request.patience;
+    return mine;
+}
+
+} // namespace rmalock::locks
