@@ -196,6 +196,7 @@ void run_lu_shared(struct bench* bench);
 void run_lu_lock_all(struct bench* bench);
 /* cases_locks.c */
 void run_lb(struct bench* bench);
+void run_lb_one_writer(struct bench* bench);
 void run_ecsb(struct bench* bench);
 void run_sob(struct bench* bench);
 void run_wcsb(struct bench* bench);

@@ -12,7 +12,8 @@ struct workload {
     enum section section;    /* what is done inside */
     bool wait_after_release; /* 1 to 4 us */
     bool each_timed;         /* the clock is read around each acquisition and release */
-    double writers;          /* F_W, % */
+    bool one_writer;         /* the origin always, the others never */
+    double writers;          /* F_W, %; not of one_writer */
 };
 
 /* What one process did in one phase. */
@@ -95,7 +96,7 @@ static void acquire_and_release(struct bench* bench, const struct workload* work
 /* --- phases ----------------------------------------------------------------------------------- */
 
 static void one_lock(struct bench* bench, const struct workload* work, struct share* share) {
-    const bool writer = draw_writer(work->writers);
+    const bool writer = work->one_writer ? ORIGIN == bench->rank : draw_writer(work->writers);
     const double start = work->each_timed ? now_ns() : 0;
     acquire_and_release(bench, work, writer);
     if (work->each_timed) {
@@ -227,6 +228,13 @@ static void contention_case(struct bench* bench, struct workload work) {
 
 void run_lb(struct bench* bench) {
     contention_case(bench, (struct workload){.section = EMPTY, .each_timed = true});
+}
+
+void run_lb_one_writer(struct bench* bench) {
+    contention_point(bench, (struct workload){.section = EMPTY,
+                                              .each_timed = true,
+                                              .one_writer = true,
+                                              .writers = 100.0 / bench->ranks});
 }
 
 void run_ecsb(struct bench* bench) {

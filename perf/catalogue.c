@@ -85,6 +85,8 @@ const struct bench_case catalogue[] = {
     {"lu_shared", run_lu_shared, PAPER "5.3, shared locks", LU_ROW},
     {"lu_lock_all", run_lu_lock_all, PAPER "5.3, lock_all + flush", LU_ROW},
     {"lb", run_lb, RMA_RW "5, LB", "F_W = --writers %", "latency, ns; fairness", CONTENTION},
+    {"lb_one_writer", run_lb_one_writer, RMA_RW "5, LB", "rank 0 writes, the others read",
+     "latency, ns; fairness", CONTENTION},
     {"ecsb", run_ecsb, RMA_RW "5, ECSB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
     {"sob", run_sob, RMA_RW "5, SOB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
     {"wcsb", run_wcsb, RMA_RW "5, WCSB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},

@@ -41,8 +41,8 @@ struct GatedSetup {
         : nodes(split(ranks, on_first_node)), table(nodes), limits(gate_limits) {}
 
     locks::MachineView view() const { return {flat, nodes, nodes, false}; }
-    locks::GateNodes seen_by(Rank self, Slot first_ledger) const {
-        return table.seen_by(self, nodes, holders ? std::optional(first_ledger) : std::nullopt);
+    locks::GateNodes seen_by(Rank self, Slot first_holder) const {
+        return table.seen_by(self, nodes, holders ? std::optional(first_holder) : std::nullopt);
     }
 
   private:

@@ -263,7 +263,7 @@ void add_mutants(std::vector<Case>& cases) {
     cases.push_back(
         gate<NoEntry>("all_gate/no_entry", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(
-        gate<OneHolderRecord>("all_gate/one_ledger", "1A+1W", {all_locker(3), w}, Failure::exclusion));
+        gate<OneHolderRecord>("all_gate/one_holder_record", "1A+1W", {all_locker(3), w}, Failure::exclusion));
     cases.push_back(gate<NamesOne>("all_gate/names_one", "1W of 2+1A",
                                    {nested({exclusive(0), exclusive(1)}), all_locker(2)},
                                    Failure::exclusion));

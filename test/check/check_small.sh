@@ -2,6 +2,8 @@
 # Runs the small cases of the lock checker, in as many parts side by side as there are cores; one PASS or FAIL
 # line per case, for the test driver. Runs in the build directory, like every test.
 #
+# A case whose row in docs/checked.md says something else, and a row of a case that there is not, are failures, too.
+#
 #   check_small.sh [OPTION]...    options of rmalock_check that choose others: --at-most 10, --run d_mcs
 checker=${RMALOCK_CHECK:-test/check/rmalock_check}
 [ $# -gt 0 ] || set -- --all-small
@@ -14,11 +16,14 @@ while [ $part -lt "$parts" ]; do
     { "$checker" "$@" --parts "$parts" --part $part >"$out/$part" 2>&1; echo $? >"$out/$part.status"; } &
 done
 wait
-cat "$out"/*[0-9] | awk -F ' *[|] ' '
+"$checker" --list | sed '/(deep)$/d' >"$out/names"
+cat "$out"/*[0-9] | "$(dirname "$0")/../../contrib/reference" --compare "$out/names" >"$out/differs"
+cat "$out"/*[0-9] "$out/differs" | awk -F ' *[|] ' '
+    /^docs\/checked.md: / { print "FAIL: check " $0; ++cases; ++bad; ++differ; next }
     NF == 7 { print (($7 ~ /^(clean|caught)/) ? "PASS" : "FAIL") ": check " $1 " " $2 " " $7; next }
     /^[0-9]+ cases, [0-9]+ not as expected$/ { cases += $1; split($0, said, ", "); bad += said[2]; next }
     { print }
-    END { print cases - bad " passed, " bad + 0 " failed"; exit cases == 0 }' || exit 1 # as for a name that is none
+    END { print cases - bad " passed, " bad + 0 " failed"; exit cases == 0 || differ }' || exit 1 # as for a name that is none
 for status in "$out"/*.status; do
     read -r code <"$status"
     [ "$code" = 0 ] || exit "$code"

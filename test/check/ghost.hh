@@ -25,16 +25,16 @@ constexpr const char* name_of(Mode mode) {
     return names[index_of(mode)];
 }
 
-/// What went wrong.
+/// What went wrong. contrib/reference makes a table of it (docs/checked.md).
 enum class Failure : std::uint8_t {
     none,
-    exclusion,
-    deadlock,
-    bypass,
-    data,
-    word_class,
-    wild_word,
-    endless
+    exclusion,  ///< a process enters beside one that it excludes
+    deadlock,   ///< no process can go on, or no way leads to the end any more
+    bypass,     ///< a waiter sees more others enter than its bound, or loses a chance to go on
+    data,       ///< a process enters before the data of its predecessor are there
+    word_class, ///< a verb is used on a word whose class does not permit it
+    wild_word,  ///< a verb names a word that is not there
+    endless,    ///< an execution does not end
 };
 
 constexpr const char* name_of(Failure failure) {

@@ -3,7 +3,7 @@ if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
 CHECK_TESTS += test/check/check_small.sh
 endif
-EXTRA_DIST += test/check/check_small.sh test/check/times test/check/update_readme.sh test/check/README.md \
+EXTRA_DIST += test/check/check_small.sh test/check/times test/check/README.md \
 	test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
