@@ -24,7 +24,7 @@
 //   posted verbs already flushed, data already flushed) is visible to all that observe its effect.
 //   The operand is copied at the call; no caller's variable has to outlive it.
 //
-// == HolderRecords: count ==
+// == Holder records: add_single_writer ==
 //   add_single_writer(word, v) adds v to a word of the caller's own node that no other process
 //   changes, and that it changes by nothing else. When it returns, it has taken effect; it is
 //   sequentially consistent with the fetching verbs. It is done by the CPU, whatever the domain.
@@ -91,7 +91,7 @@
 //                   atomic   add, fetch_add, swap, compare_swap, get, await; never put
 //                   mailbox  put, get, await; never a read-modify-write
 //                   cohort   any verb, but only by processes on the home's node
-//                   holder record  add_single_writer; get, scan
+//                   holder   add_single_writer, by one process; get, scan
 //                 An algorithm that keeps to one use per word is correct in both domains, and every
 //                 algorithm here does. (get never tears in either domain.)
 //
@@ -168,7 +168,7 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Posted.
     { f.put(w, v) } -> std::same_as<void>;
     { f.add(w, v) } -> std::same_as<void>;
-    // HolderRecords.
+    // Holder records.
     { f.add_single_writer(w, v) } -> std::same_as<void>;
     // Several ranks.
     { f.scan(ranks, s, s, out) } -> std::same_as<void>;

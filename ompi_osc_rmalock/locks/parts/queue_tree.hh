@@ -6,7 +6,7 @@
 // Words, for every target t (see mcs_queue.hh for their use):
 //
 //    at t              TAIL of level 1
-//    at place(i, j, t)  for i = 2 … N: TAIL of the queue of element j of level i, and the node
+//    at place(i, j, t) for i = 2 … N: TAIL of the queue of element j of level i, and the node
 //                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
 //    in the pool       the process's own node, in the queue of level N
 //

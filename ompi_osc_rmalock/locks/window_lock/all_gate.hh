@@ -17,8 +17,9 @@
 //    L   [ inside:24 | OPEN:1 | closer:39 ]
 //                          lock_alls that this node's processes entered by L; while it is closed,
 //                          the rank that is to be told when the last of them has left
-//    EVENTS                  of each node; a process that waits for G waits there
-//    (node_event_count.hh) GONE at each rank: so many L have drained that this process has closed
+//    EVENTS                of each node; a process that waits for G waits there
+//                          (node_event_count.hh)
+//    GONE                  at each rank: so many L have drained that this process has closed
 //
 //    mode 0 ungated:   exclusives ignore the gate; so it begins
 //    mode 1 revoking:  a lock_all is looking for exclusives that got in before it came
