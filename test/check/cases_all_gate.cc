@@ -108,17 +108,55 @@ std::vector<Story> stories() {
     };
 }
 
+/// Adds cases of pf_cohort on two nodes, of so many processes each.
+auto over_nodes_to(std::vector<Case>& cases) {
+    return [&cases](Rank on_each, const char* configuration, std::vector<Script> scripts,
+                    locks::GateLimits limits = kOnce) {
+        cases.push_back(gate<Sound, locks::PfCohort>("all_gate+pf_cohort", configuration,
+                                                     std::move(scripts), Failure::none, limits,
+                                                     on_each));
+    };
+}
+
+/// To count overtaking as well, or to be searched whole.
+void too_large(Case& c, int preemptions) {
+    c.program.watch_overtaking = false;
+    c.limits.preemptions = preemptions;
+}
+
+void add_over_nodes_deep(std::vector<Case>& cases) {
+    const Script w = writer(2), w1 = writer(1), r = reader(2), all = all_locker(2),
+                 a1 = all_locker(1);
+    const auto on = over_nodes_to(cases);
+    const auto deep = [&](int preemptions = -1) {
+        too_large(cases.back(), preemptions);
+        cases.back().size = Size::deep;
+    };
+    on(2, "hold-and-wait N=2 K=1, rounds, deep", wait_at_gate(1), in_rounds(kAtOnce));
+    deep(6);
+    // More than can be searched whole.
+    on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
+    deep(5);
+    on(2, "2W+1A N=2", {w, w, all});
+    deep(4);
+    on(2, "1W+1R+1A N=2 K=1", {w, all, r}, kAtOnce);
+    deep(5);
+    on(2, "1W+2A N=2 K=1", {w, all, all}, kAtOnce);
+    deep(4);
+    on(2, "2W, one once, +1A N=2 K=1", {w, w1, all}, kAtOnce);
+    deep(4);
+    on(2, "2W 2 targets+1A N=2 K=1", {w, all, writer(2, 1)}, kAtOnce);
+    deep(4);
+    on(2, "2W+2A N=2 once K=1", {w1, a1, w1, a1}, kAtOnce);
+    deep(4);
+}
+
 /// pf_cohort on two nodes, of so many processes each. A node joins with the first reader of a
 /// phase, and that is a lock_all that visits the targets, too.
 void add_over_nodes(std::vector<Case>& cases) {
     const Script w = writer(2), w1 = writer(1), other = writer(1, 1), r = reader(2), r1 = reader(1),
                  all = all_locker(2), a1 = all_locker(1);
-    const auto on = [&](Rank on_each, const char* configuration, std::vector<Script> scripts,
-                        locks::GateLimits limits = kOnce) {
-        cases.push_back(gate<Sound, locks::PfCohort>("all_gate+pf_cohort", configuration,
-                                                     std::move(scripts), Failure::none, limits,
-                                                     on_each));
-    };
+    const auto on = over_nodes_to(cases);
     on(1, "1W+1A N=1", {w, all_locker(3)});
     on(1, "1A+1W N=1", {all_locker(3), w});
     on(2, "1W+1R+1A N=2 once", {w1, a1, r1});
@@ -126,11 +164,7 @@ void add_over_nodes(std::vector<Case>& cases) {
     on(2, "1W+2A N=2", {w, all, all});
     on(2, "2W+1A N=2 once", {w1, w1, a1});
     on(2, "2W 2 targets+1A N=2 once", {w1, a1, other});
-    // Too large to count overtaking as well, or to be searched whole.
-    const auto large = [&](int preemptions = -1) {
-        cases.back().program.watch_overtaking = false;
-        cases.back().limits.preemptions = preemptions;
-    };
+    const auto large = [&](int preemptions = -1) { too_large(cases.back(), preemptions); };
     on(2, "1W+1R+1A N=2", {w, all, r});
     large();
     on(2, "2W 2 targets+1A N=2", {w, all, writer(2, 1)});
@@ -151,28 +185,7 @@ void add_over_nodes(std::vector<Case>& cases) {
     large(4);
     on(2, "hold-and-wait N=2, by a member, K=1, rounds", wait_for_member(1), in_rounds(kAtOnce));
     large(4);
-
-    const auto deep = [&](int preemptions = -1) {
-        large(preemptions);
-        cases.back().size = Size::deep;
-    };
-    on(2, "hold-and-wait N=2 K=1, rounds, deep", wait_at_gate(1), in_rounds(kAtOnce));
-    deep(6);
-    // More than can be searched whole.
-    on(2, "2W+2A N=2 once", {w1, a1, w1, a1});
-    deep(5);
-    on(2, "2W+1A N=2", {w, w, all});
-    deep(4);
-    on(2, "1W+1R+1A N=2 K=1", {w, all, r}, kAtOnce);
-    deep(5);
-    on(2, "1W+2A N=2 K=1", {w, all, all}, kAtOnce);
-    deep(4);
-    on(2, "2W, one once, +1A N=2 K=1", {w, w1, all}, kAtOnce);
-    deep(4);
-    on(2, "2W 2 targets+1A N=2 K=1", {w, all, writer(2, 1)}, kAtOnce);
-    deep(4);
-    on(2, "2W+2A N=2 once K=1", {w1, a1, w1, a1}, kAtOnce);
-    deep(4);
+    add_over_nodes_deep(cases);
 }
 
 /// With waits as they are shipped: somebody has to tell (locks/parts/node_event_count.hh).
@@ -248,6 +261,27 @@ void add_stories(std::vector<Case>& cases, const char* name, bool fair = true) {
     }
 }
 
+/// A change that is not told: a process sleeps for ever.
+void add_silent_mutants(std::vector<Case>& cases) {
+    const Script w = writer(2);
+    using namespace all_gate_fault;
+    const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
+                                                std::vector<Script> scripts,
+                                                const locks::GateLimits& limits = kOnce) {
+        cases.push_back(gate<Fault, locks::DirectPassive, locks::NodeEventCount>(
+            name, configuration, scripts, Failure::deadlock, limits));
+    };
+    silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
+    silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});
+    silent_mutant(SilentTurn{}, "all_gate/silent_turn", "1W+2A once",
+                  {writer(1), all_locker(1), all_locker(1)});
+    silent_mutant(SilentMode{}, "all_gate/silent_mode", "1W+2A once",
+                  {writer(1), all_locker(1), all_locker(1)});
+    silent_mutant(ReadsEventsLast{}, "all_gate/reads_events_last", "1W+1A", {w, all_locker(3)});
+    silent_mutant(LeavesUnasked{}, "all_gate/leaves_unasked", "1A+1W K=1",
+                  {all_locker(3), writer(3)}, kAtOnce);
+}
+
 void add_mutants(std::vector<Case>& cases) {
     const Script w = writer(2);
     using namespace all_gate_fault;
@@ -262,8 +296,8 @@ void add_mutants(std::vector<Case>& cases) {
         "all_gate/no_visit", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
     cases.push_back(
         gate<NoEntry>("all_gate/no_entry", "1W+1A", {w, all_locker(3)}, Failure::exclusion));
-    cases.push_back(
-        gate<OneHolderRecord>("all_gate/one_holder_record", "1A+1W", {all_locker(3), w}, Failure::exclusion));
+    cases.push_back(gate<OneHolderRecord>("all_gate/one_holder_record", "1A+1W", {all_locker(3), w},
+                                          Failure::exclusion));
     cases.push_back(gate<NamesOne>("all_gate/names_one", "1W of 2+1A",
                                    {nested({exclusive(0), exclusive(1)}), all_locker(2)},
                                    Failure::exclusion));
@@ -284,22 +318,7 @@ void add_mutants(std::vector<Case>& cases) {
                     {all_locker(3), writer(3)});
     changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
                     Failure::deadlock);
-    const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
-                                                std::vector<Script> scripts,
-                                                const locks::GateLimits& limits = kOnce) {
-        cases.push_back(gate<Fault, locks::DirectPassive, locks::NodeEventCount>(
-            name, configuration, scripts, Failure::deadlock, limits));
-    };
-    silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
-    silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});
-    silent_mutant(SilentTurn{}, "all_gate/silent_turn", "1W+2A once",
-                  {writer(1), all_locker(1), all_locker(1)});
-    silent_mutant(SilentMode{}, "all_gate/silent_mode", "1W+2A once",
-                  {writer(1), all_locker(1), all_locker(1)});
-    silent_mutant(LooksForNewsLast{}, "all_gate/looks_for_events_last", "1W+1A",
-                  {w, all_locker(3)});
-    silent_mutant(LeavesUnasked{}, "all_gate/leaves_unasked", "1A+1W K=1",
-                  {all_locker(3), writer(3)}, kAtOnce);
+    add_silent_mutants(cases);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
     cases.back().expected = Failure::bypass;
     cases.push_back(beside_writers<IgnoresTurn>("all_gate+d_mcs/ignores_turn", "2W+2A once"));
@@ -318,6 +337,70 @@ void add_mutants(std::vector<Case>& cases) {
     cases.push_back(gate<Sound, locks::PfCohort>("all_gate+pf_cohort/no_rounds",
                                                  "hold-and-wait N=2", wait_at_gate(1),
                                                  Failure::deadlock, kOnce, 2));
+}
+
+/// The gate changes sides with each process that comes.
+void add_changing(std::vector<Case>& cases) {
+    const Script w = writer(2), w1 = writer(2, 1), r = reader(2), all = all_locker(2);
+    const auto changing = [&](const char* configuration, std::vector<Script> scripts,
+                              locks::GateLimits limits = kAtOnce) {
+        cases.push_back(gate("all_gate", configuration, scripts, Failure::none, limits));
+    };
+    changing("1W+1A K=1", {w, all_locker(3)});
+    changing("1A+1W K=1", {all_locker(3), writer(3)});
+    changing("1W+1R+1A K=1", {w, r, all});
+    cases.back().size = Size::deep;
+    changing("1W+2A once K=1", {writer(1), all_locker(1), all_locker(1)});
+    changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
+    changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
+    changing("hold-and-wait K=1, rounds", wait_at_gate(1), in_rounds(kAtOnce));
+    cases.back().limits.preemptions = 5;
+    // A word told to both nodes at once may reach the last one first.
+    const auto last_first = [&](const char* configuration, std::vector<Script> scripts) {
+        changing(configuration, std::move(scripts));
+        cases.back().program.last_first = true;
+    };
+    last_first("1W+1A K=1, last node first", {w, all_locker(3)});
+    last_first("1A+1W K=1, last node first", {all_locker(3), writer(3)});
+    last_first("1W+2A once K=1, last node first", {writer(1), all_locker(1), all_locker(1)});
+    last_first("2W 2 targets+1A once K=1, last node first",
+               {writer(1), writer(1, 1), all_locker(1)});
+    last_first("2W+1A once K=1, last node first", {writer(1), writer(1), all_locker(1)});
+    const auto deep = [&] {
+        cases.back().size = Size::deep;
+        cases.back().program.watch_overtaking = false;
+        cases.back().limits.preemptions = 4;
+    };
+    changing("2W 2 targets+1A K=1", {w, w1, all});
+    deep();
+    changing("1W+2A K=1", {w, all, all});
+    deep();
+    changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
+    deep();
+}
+
+/// Before locks of other kinds.
+void add_before_others(std::vector<Case>& cases) {
+    const Script w = writer(2), w1 = writer(2, 1), r = reader(2), all = all_locker(2);
+    const auto pf_mcs = [&](const char* configuration, std::vector<Script> scripts,
+                            locks::GateLimits limits = kOnce) {
+        cases.push_back(gate<Sound, locks::PfMcs>("all_gate+pf_mcs", configuration, scripts,
+                                                  Failure::none, limits));
+    };
+    pf_mcs("1W+1A", {w, all_locker(3)});
+    pf_mcs("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
+    pf_mcs("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
+    pf_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
+
+    // No shared mode: the gate is closed from the start.
+    const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts,
+                           locks::GateLimits limits = kOnce) {
+        cases.push_back(gate<Sound, locks::DMcs>("all_gate+d_mcs", configuration, scripts,
+                                                 Failure::none, limits));
+    };
+    d_mcs("1W+1R+1A", {w, r, all});
+    d_mcs("2W 2 targets+1A", {w, w1, all});
+    d_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 }
 
 } // namespace
@@ -357,63 +440,8 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.back().size = Size::deep;
     unkept("1W+2A once, no holder records", {writer(1), all_locker(1), all_locker(1)});
 
-    // The gate changes sides with each process that comes.
-    const auto changing = [&](const char* configuration, std::vector<Script> scripts,
-                              locks::GateLimits limits = kAtOnce) {
-        cases.push_back(gate("all_gate", configuration, scripts, Failure::none, limits));
-    };
-    changing("1W+1A K=1", {w, all_locker(3)});
-    changing("1A+1W K=1", {all_locker(3), writer(3)});
-    changing("1W+1R+1A K=1", {w, r, all});
-    cases.back().size = Size::deep;
-    changing("1W+2A once K=1", {writer(1), all_locker(1), all_locker(1)});
-    changing("2W 2 targets+1A once K=1", {writer(1), writer(1, 1), all_locker(1)});
-    changing("2W+1A once K=1", {writer(1), writer(1), all_locker(1)});
-    changing("hold-and-wait K=1, rounds", wait_at_gate(1), in_rounds(kAtOnce));
-    cases.back().limits.preemptions = 5;
-    // A word told to both nodes at once may reach the last one first.
-    const auto last_first = [&](const char* configuration, std::vector<Script> scripts) {
-        changing(configuration, std::move(scripts));
-        cases.back().program.last_first = true;
-    };
-    last_first("1W+1A K=1, last node first", {w, all_locker(3)});
-    last_first("1A+1W K=1, last node first", {all_locker(3), writer(3)});
-    last_first("1W+2A once K=1, last node first", {writer(1), all_locker(1), all_locker(1)});
-    last_first("2W 2 targets+1A once K=1, last node first",
-               {writer(1), writer(1, 1), all_locker(1)});
-    last_first("2W+1A once K=1, last node first", {writer(1), writer(1), all_locker(1)});
-    const auto deep = [&] {
-        cases.back().size = Size::deep;
-        cases.back().program.watch_overtaking = false;
-        cases.back().limits.preemptions = 4;
-    };
-    changing("2W 2 targets+1A K=1", {w, w1, all});
-    deep();
-    changing("1W+2A K=1", {w, all, all});
-    deep();
-    changing("2W+2A once K=1", {writer(1), writer(1), all_locker(1), all_locker(1)});
-    deep();
-
-    const auto pf_mcs = [&](const char* configuration, std::vector<Script> scripts,
-                            locks::GateLimits limits = kOnce) {
-        cases.push_back(gate<Sound, locks::PfMcs>("all_gate+pf_mcs", configuration, scripts,
-                                                  Failure::none, limits));
-    };
-    pf_mcs("1W+1A", {w, all_locker(3)});
-    pf_mcs("1W+1R+1A", {writer(1), reader(1), all_locker(1)});
-    pf_mcs("2W 2 targets+1A once", {writer(1), writer(1, 1), all_locker(1)});
-    pf_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
-
-    // No shared mode: the gate is closed from the start.
-    const auto d_mcs = [&](const char* configuration, std::vector<Script> scripts,
-                           locks::GateLimits limits = kOnce) {
-        cases.push_back(gate<Sound, locks::DMcs>("all_gate+d_mcs", configuration, scripts,
-                                                 Failure::none, limits));
-    };
-    d_mcs("1W+1R+1A", {w, r, all});
-    d_mcs("2W 2 targets+1A", {w, w1, all});
-    d_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
-
+    add_changing(cases);
+    add_before_others(cases);
     add_stories<locks::DirectPassive>(cases, "all_gate", false);
     add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs");
     add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort");

@@ -159,6 +159,42 @@ void add_mutants(std::vector<Case>& cases) {
         mutant<Sound>("no_limit_to_chain", Failure::bypass, "2W+1R N=2", {w2, w2, r1}, endless)));
 }
 
+/// Readers that go past a waiting writer when its round is over.
+void add_in_rounds(std::vector<Case>& cases) {
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    const Machine alone = in_rounds(apart), two = in_rounds(pairs);
+    add(rounds(pf_cohort("1W+1R N=1", {writer(3), reader(3)}, alone)));
+    add(rounds(pf_cohort("1W+2R N=1 once", {w1, r1, r1}, alone)));
+    add(rounds(deep(pf_cohort("1W+2R N=1", {w2, r2, r2}, alone), 4)));
+    add(rounds(pf_cohort("1W once+2R N=1", {w1, r2, r2}, alone)));
+    add(rounds(pf_cohort("2W+1R N=1", {w2, w2, r2}, alone)));
+    add(rounds(pf_cohort("2W+1R N=2", {w2, w2, r2}, two)));
+    add(rounds(pf_cohort("2W+2R N=2 once", {w1, w1, r1, r1}, two)));
+    add(rounds(pf_cohort("hold and wait N=1", kHoldAndWait, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pf_cohort("hold and wait N=2", kHoldAndWait, in_rounds(nodes_of(2, 2)))));
+    add(rounds(
+        pf_cohort("hold and wait N=1, by a member", kHoldByMember, in_rounds(nodes_of(1, 2)))));
+    add(rounds(pf_cohort("hold and receive N=1", kHoldAndReceive, alone)));
+    add(rounds(pf_cohort("readers meet inside N=1", kMeetInside, alone)));
+}
+
+void add_deep(std::vector<Case>& cases) {
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    add(deep(pf_cohort("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
+    add(deep(pf_cohort("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));
+    add(deep(pf_cohort("3W+1R N=2 once", {w1, w1, w1, r1}, pairs)));
+    add(deep(pf_cohort("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
+    add(deep(pf_cohort("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
+    add(deep(pf_cohort("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
+    add(deep(pf_cohort("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
+    add(deep(pf_cohort("4W N=2", {w2, w2, w2, w2}, pairs), 4));
+    add(deep(pf_cohort("4W N=2 once", {w1, w1, w1, w1}, pairs)));
+}
+
 } // namespace
 
 void add_pf_cohort(std::vector<Case>& cases) {
@@ -215,31 +251,8 @@ void add_pf_cohort(std::vector<Case>& cases) {
     add(pf_cohort("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
     add(pf_cohort("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
-    // Readers that go past a waiting writer when its round is over.
-    const Machine alone = in_rounds(apart), two = in_rounds(pairs);
-    add(rounds(pf_cohort("1W+1R N=1", {writer(3), reader(3)}, alone)));
-    add(rounds(pf_cohort("1W+2R N=1 once", {w1, r1, r1}, alone)));
-    add(rounds(deep(pf_cohort("1W+2R N=1", {w2, r2, r2}, alone), 4)));
-    add(rounds(pf_cohort("1W once+2R N=1", {w1, r2, r2}, alone)));
-    add(rounds(pf_cohort("2W+1R N=1", {w2, w2, r2}, alone)));
-    add(rounds(pf_cohort("2W+1R N=2", {w2, w2, r2}, two)));
-    add(rounds(pf_cohort("2W+2R N=2 once", {w1, w1, r1, r1}, two)));
-    add(rounds(pf_cohort("hold and wait N=1", kHoldAndWait, in_rounds(nodes_of(1, 2)))));
-    add(rounds(pf_cohort("hold and wait N=2", kHoldAndWait, in_rounds(nodes_of(2, 2)))));
-    add(rounds(
-        pf_cohort("hold and wait N=1, by a member", kHoldByMember, in_rounds(nodes_of(1, 2)))));
-    add(rounds(pf_cohort("hold and receive N=1", kHoldAndReceive, alone)));
-    add(rounds(pf_cohort("readers meet inside N=1", kMeetInside, alone)));
-
-    add(deep(pf_cohort("2W+2R N=2", {w2, w2, r2, r2}, pairs), 4));
-    add(deep(pf_cohort("3W+1R N=2", {w2, w2, w2, r2}, pairs), 4));
-    add(deep(pf_cohort("3W+1R N=2 once", {w1, w1, w1, r1}, pairs)));
-    add(deep(pf_cohort("3W+1R N=1 once", {w1, w1, w1, r1}, apart)));
-    add(deep(pf_cohort("2W+2R N=1 once", {w1, w1, r1, r1}, apart)));
-    add(deep(pf_cohort("2W+2R N=2, mixed nodes", {w2, r2, w2, r2}, pairs), 4));
-    add(deep(pf_cohort("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
-    add(deep(pf_cohort("4W N=2", {w2, w2, w2, w2}, pairs), 4));
-    add(deep(pf_cohort("4W N=2 once", {w1, w1, w1, w1}, pairs)));
+    add_in_rounds(cases);
+    add_deep(cases);
     add_mutants(cases);
 }
 

@@ -58,6 +58,34 @@ Case mutant_in_rounds(const char* fault, Failure expected, const char* configura
     return c;
 }
 
+/// From the moment at which an exclusive is in the queue: those before it, and T_L for each of them
+/// that leaves a process behind which can pass, and for itself.
+void passed_at_most(Case& c, std::uint32_t times) {
+    c.program.bound[index_of(Mode::exclusive)] = times;
+    c.program.announcing_slot = kTail;
+}
+
+void add_passing_mutants(std::vector<Case>& cases) {
+    const auto w1 = writer(1), w2 = writer(2), w4 = writer(4), r1 = reader(1);
+    using namespace pf_mcs_fault;
+    const auto mutant = [&](Case c, const char* fault, Failure expected) {
+        c.lock = std::string("pf_mcs/") + fault;
+        c.expected = expected;
+        cases.push_back(std::move(c));
+    };
+    mutant(pf_mcs("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
+    passed_at_most(cases.back(), 1 + 1);
+    mutant(pf_mcs<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
+           Failure::exclusion);
+    mutant(pf_mcs<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
+           Failure::deadlock);
+    mutant(pf_mcs<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
+           Failure::deadlock);
+    mutant(pf_mcs<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
+    mutant(pf_mcs<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
+           Failure::exclusion);
+}
+
 /// T_L > 0: released locks may be taken past the first of the queue.
 void add_passing(std::vector<Case>& cases) {
     const auto w1 = writer(1), w2 = writer(2), w4 = writer(4), r1 = reader(1), r2 = reader(2),
@@ -70,20 +98,14 @@ void add_passing(std::vector<Case>& cases) {
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, 1, true));
     };
-    // From the moment at which an exclusive is in the queue: those before it, and T_L for each of
-    // them that leaves a process behind which can pass, and for itself.
-    const auto passed_at_most = [&](std::uint32_t times) {
-        cases.back().program.bound[index_of(Mode::exclusive)] = times;
-        cases.back().program.announcing_slot = kTail;
-    };
     const auto one_reader = [&] { cases.back().program.bound[index_of(Mode::shared)] = 2; };
     add("2W T_L=1", {w4, w4});
-    passed_at_most(1 + 1);
+    passed_at_most(cases.back(), 1 + 1);
     add("2W T_L=2", {writer(5), writer(5)}, 2);
-    passed_at_most(1 + 2);
+    passed_at_most(cases.back(), 1 + 2);
     add("3W T_L=1", {w2, w2, w2});
     add("1W+2W x3 T_L=1", {w1, w3, w3}, 1, Size::deep);
-    passed_at_most(2 + 2 * 1);
+    passed_at_most(cases.back(), 2 + 2 * 1);
     add("2W+1R T_L=1", {w2, w2, r2});
     one_reader();
     add("1W+2R T_L=1", {w2, r2, r2});
@@ -109,24 +131,35 @@ void add_passing(std::vector<Case>& cases) {
     add_bounded("4W T_L=1, one of them once", {w2, w2, w2, w1});
     cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "3W T_L=1", {w2, w2, w2}, 2, 1)));
     cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "2W+1R T_L=1", {w2, w2, r2}, 2, 1)));
+    add_passing_mutants(cases);
+}
 
+void add_mutants(std::vector<Case>& cases) {
     using namespace pf_mcs_fault;
-    const auto mutant = [&](Case c, const char* fault, Failure expected) {
-        c.lock = std::string("pf_mcs/") + fault;
-        c.expected = expected;
-        cases.push_back(std::move(c));
-    };
-    mutant(pf_mcs("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
-    passed_at_most(1 + 1);
-    mutant(pf_mcs<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
-           Failure::exclusion);
-    mutant(pf_mcs<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
-           Failure::deadlock);
-    mutant(pf_mcs<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
-           Failure::deadlock);
-    mutant(pf_mcs<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
-    mutant(pf_mcs<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
-           Failure::exclusion);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    cases.push_back(mutant<NoDrain>("no_drain", Failure::exclusion));
+    cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R", {w2, w2, r2, r2}));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant<NoSelfServe>("no_self_serve", Failure::deadlock));
+    cases.push_back(mutant<NoWakeChain>("no_wake_chain", Failure::deadlock));
+    cases.push_back(mutant<HwNotCleared>("hw_not_cleared", Failure::wild_word, "3W", {w2, w2, w2}));
+    cases.push_back(mutant_in_rounds<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2R",
+                                                  {w2, w2, r1, r2}));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant_in_rounds<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "1W+2R",
+                                                    {w2, r1, r1}));
+    cases.push_back(mutant_in_rounds<LooksOnAHint>("looks_on_a_hint", Failure::exclusion,
+                                                   "2W+2R once", {w1, w1, r1, r1}));
+    cases.push_back(mutant<NoDelivery>("no_delivery", Failure::data, "3W", {w2, w2, w2}));
+    cases.push_back(mutant<DataOvertaken>("data_overtaken", Failure::data));
+    // The deadlocks that joining is for.
+    cases.push_back(mutant_in_rounds<NeverJoins>("never_joins", Failure::deadlock, "hold and wait",
+                                                 kHoldAndWait));
+    cases.push_back(mutant<Sound>("no_rounds", Failure::deadlock, "hold and wait", kHoldAndWait));
+    cases.push_back(
+        mutant<Sound>("no_rounds", Failure::deadlock, "hold and receive", kHoldAndReceive));
+    cases.push_back(
+        mutant<Sound>("no_rounds", Failure::deadlock, "readers meet inside", kMeetInside));
 }
 
 } // namespace
@@ -177,32 +210,7 @@ void add_pf_mcs(std::vector<Case>& cases) {
     in_rounds("hold and wait", kHoldAndWait);
     in_rounds("hold and receive", kHoldAndReceive);
     in_rounds("readers meet inside", kMeetInside);
-
-    using namespace pf_mcs_fault;
-    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
-    cases.push_back(mutant<NoDrain>("no_drain", Failure::exclusion));
-    cases.push_back(mutant<NoVerify>("no_verify", Failure::exclusion, "2W+2R", {w2, w2, r2, r2}));
-    cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(mutant<NoSelfServe>("no_self_serve", Failure::deadlock));
-    cases.push_back(mutant<NoWakeChain>("no_wake_chain", Failure::deadlock));
-    cases.push_back(mutant<HwNotCleared>("hw_not_cleared", Failure::wild_word, "3W", {w2, w2, w2}));
-    cases.push_back(mutant_in_rounds<JoinUnnamed>("join_unnamed", Failure::exclusion, "2W+2R",
-                                                  {w2, w2, r1, r2}));
-    cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(mutant_in_rounds<JoinNoRecheck>("join_no_recheck", Failure::deadlock, "1W+2R",
-                                                    {w2, r1, r1}));
-    cases.push_back(mutant_in_rounds<LooksOnAHint>("looks_on_a_hint", Failure::exclusion,
-                                                   "2W+2R once", {w1, w1, r1, r1}));
-    cases.push_back(mutant<NoDelivery>("no_delivery", Failure::data, "3W", {w2, w2, w2}));
-    cases.push_back(mutant<DataOvertaken>("data_overtaken", Failure::data));
-    // The deadlocks that joining is for.
-    cases.push_back(mutant_in_rounds<NeverJoins>("never_joins", Failure::deadlock, "hold and wait",
-                                                 kHoldAndWait));
-    cases.push_back(mutant<Sound>("no_rounds", Failure::deadlock, "hold and wait", kHoldAndWait));
-    cases.push_back(
-        mutant<Sound>("no_rounds", Failure::deadlock, "hold and receive", kHoldAndReceive));
-    cases.push_back(
-        mutant<Sound>("no_rounds", Failure::deadlock, "readers meet inside", kMeetInside));
+    add_mutants(cases);
     add_passing(cases);
 }
 

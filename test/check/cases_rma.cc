@@ -44,6 +44,9 @@ Case mutant(std::string lock, Failure expected, std::string configuration,
 }
 
 const std::vector<Script> kHoldAndWait = hold_and_wait();
+/// The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
+/// order.
+const std::vector<Script> kOtherWay = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
 
 template <class Fault = Sound>
 using RmaMcsLocal = LockLocal<locks::RmaMcs, Fault>;
@@ -65,6 +68,92 @@ struct PrintedRmaRwLocal {
     PrintedRmaRwLocal(CheckerFabric& fabric, const LockSetup& setup)
         : lock(fabric, setup.limits.t_r, setup.limits.t_w) {}
 };
+
+/// Readers that go past a waiting writer when its round is over.
+void add_rma_rw_in_rounds(std::vector<Case>& cases) {
+    const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
+    const Machine flat{}, nodes{.element_sizes = {2}, .t_dc = 2};
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    using Local = RmaRwLocal<>;
+    const Machine rounds = check::in_rounds(flat), rounds_of_nodes = check::in_rounds(nodes);
+    Machine shared_counter = rounds;
+    shared_counter.t_dc = 3;
+    const auto in_rounds = [&](std::string configuration, std::vector<Script> scripts,
+                               const Machine& machine) {
+        Case c = on<Local>(name, configuration + ", rounds", std::move(scripts), machine);
+        c.program.watch_overtaking = false;
+        cases.push_back(c);
+    };
+    in_rounds("1W+2R N=1", {w2, r2, r1}, rounds);
+    in_rounds("2W+1R N=1", {w2, w2, r2}, rounds);
+    in_rounds("2W+2R N=1 once", {w1, w1, r1, r1}, rounds);
+    in_rounds("2W+1R N=2", {w2, w2, r2}, rounds_of_nodes);
+    in_rounds("1W+2R N=1 T_DC=3", {w2, r2, r2}, shared_counter);
+    cases.push_back(with_store_buffer(cases.back()));
+    in_rounds("hold and wait N=1, other way", kOtherWay, rounds);
+    in_rounds("hold and wait N=1", kHoldAndWait, rounds);
+    in_rounds("hold and wait N=2", kHoldAndWait, rounds_of_nodes);
+    in_rounds("hold and receive N=1", hold_and_receive(), rounds);
+    in_rounds("readers meet inside N=1", meet_inside(), rounds);
+}
+
+void add_rma_rw_mutants(std::vector<Case>& cases) {
+    const Machine flat{}, rounds = check::in_rounds(flat);
+    const auto w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    using Local = RmaRwLocal<>;
+    using namespace rma_fault;
+    const auto mutant_in_rounds = [&]<class Fault>(Fault, const char* fault, Failure expected,
+                                                   const char* configuration,
+                                                   const std::vector<Script>& scripts) {
+        cases.push_back(mutant<RmaRwLocal<Fault>>(std::string("rma_rw/") + fault, expected,
+                                                  configuration, scripts, rounds));
+    };
+    mutant_in_rounds(NeverJoins{}, "never_joins", Failure::deadlock, "hold and wait N=1",
+                     kHoldAndWait);
+    cases.push_back(mutant<Local>("rma_rw/no_rounds", Failure::deadlock, "hold and receive N=1",
+                                  hold_and_receive(), flat));
+    mutant_in_rounds(JoinsClosed{}, "joins_closed", Failure::exclusion, "1W+2R N=1", {w2, r2, r2});
+    cases.back().limits.look_past_deadlocks = true;
+    mutant_in_rounds(NoReopen{}, "no_reopen", Failure::deadlock, "hold and wait N=1, other way",
+                     kOtherWay);
+    mutant_in_rounds(KeepsArrival{}, "keeps_arrival", Failure::deadlock, "1W+2R N=1", {w2, r1, r1});
+    cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
+                                                           "2W+1R N=1", {w2, w2, r2}, flat));
+    cases.push_back(mutant<RmaRwLocal<rma_fault::NoDrain>>("rma_rw/no_drain", Failure::exclusion,
+                                                           "2W+1R N=1", {w2, w2, r2}, flat));
+}
+
+void add_rma_rw_printed(std::vector<Case>& cases) {
+    const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
+    const Machine flat{};
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    using Local = RmaRwLocal<>;
+    Machine printed = flat;
+    printed.limits.t_r = 1;
+    using enum PrintedCounters;
+    cases.push_back(mutant<PrintedRmaRwLocal<as_printed>>("rma_rw/as_printed", Failure::exclusion,
+                                                          "1W+1R N=1", {w1, r1}, printed));
+    // Readers get stuck early in the printed forms; what else is wrong lies behind that.
+    cases.push_back(mutant<PrintedRmaRwLocal<wait>>("rma_rw/printed+wait", Failure::exclusion,
+                                                    "1W+2R N=1", {w1, r2, r2}, printed));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant<PrintedRmaRwLocal<torn_reset>>(
+        "rma_rw/printed+torn_reset", Failure::exclusion, "1W+2R N=1", {w1, r2, r2}, printed));
+    cases.back().limits.look_past_deadlocks = true;
+    cases.push_back(mutant<PrintedRmaRwLocal<safe_reset>>(
+        "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, printed));
+    // Waiting readers take their count back: every window between two writers can be missed.
+    Machine alternating = flat;
+    alternating.limits.t_w = 1;
+    cases.push_back(
+        one_reader(on<Local>(name, "2W+1R N=1 T_W=1", {w2, w2, r2}, alternating), alternating));
+    alternating.limits.t_r = 10;
+    cases.push_back(one_reader(
+        mutant<PrintedRmaRwLocal<safe_reset>>("rma_rw/printed+safe_reset", Failure::bypass,
+                                              "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),
+        alternating));
+    cases.back().limits.look_past_deadlocks = true;
+}
 
 } // namespace
 
@@ -110,77 +199,9 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
-
-    // Readers that go past a waiting writer when its round is over.
-    const Machine rounds = check::in_rounds(flat), rounds_of_nodes = check::in_rounds(nodes);
-    Machine shared_counter = rounds;
-    shared_counter.t_dc = 3;
-    const auto in_rounds = [&](std::string configuration, std::vector<Script> scripts,
-                               const Machine& machine) {
-        Case c = on<Local>(name, configuration + ", rounds", std::move(scripts), machine);
-        c.program.watch_overtaking = false;
-        cases.push_back(c);
-    };
-    in_rounds("1W+2R N=1", {w2, r2, r1}, rounds);
-    in_rounds("2W+1R N=1", {w2, w2, r2}, rounds);
-    in_rounds("2W+2R N=1 once", {w1, w1, r1, r1}, rounds);
-    in_rounds("2W+1R N=2", {w2, w2, r2}, rounds_of_nodes);
-    in_rounds("1W+2R N=1 T_DC=3", {w2, r2, r2}, shared_counter);
-    cases.push_back(with_store_buffer(cases.back()));
-    // The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
-    // order.
-    const std::vector<Script> other_way = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
-    in_rounds("hold and wait N=1, other way", other_way, rounds);
-    in_rounds("hold and wait N=1", kHoldAndWait, rounds);
-    in_rounds("hold and wait N=2", kHoldAndWait, rounds_of_nodes);
-    in_rounds("hold and receive N=1", hold_and_receive(), rounds);
-    in_rounds("readers meet inside N=1", meet_inside(), rounds);
-
-    using namespace rma_fault;
-    const auto mutant_in_rounds = [&]<class Fault>(Fault, const char* fault, Failure expected,
-                                                   const char* configuration,
-                                                   const std::vector<Script>& scripts) {
-        cases.push_back(mutant<RmaRwLocal<Fault>>(std::string("rma_rw/") + fault, expected,
-                                                  configuration, scripts, rounds));
-    };
-    mutant_in_rounds(NeverJoins{}, "never_joins", Failure::deadlock, "hold and wait N=1",
-                     kHoldAndWait);
-    cases.push_back(mutant<Local>("rma_rw/no_rounds", Failure::deadlock, "hold and receive N=1",
-                                  hold_and_receive(), flat));
-    mutant_in_rounds(JoinsClosed{}, "joins_closed", Failure::exclusion, "1W+2R N=1", {w2, r2, r2});
-    cases.back().limits.look_past_deadlocks = true;
-    mutant_in_rounds(NoReopen{}, "no_reopen", Failure::deadlock, "hold and wait N=1, other way",
-                     other_way);
-    mutant_in_rounds(KeepsArrival{}, "keeps_arrival", Failure::deadlock, "1W+2R N=1", {w2, r1, r1});
-    cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
-                                                           "2W+1R N=1", {w2, w2, r2}, flat));
-    cases.push_back(mutant<RmaRwLocal<rma_fault::NoDrain>>("rma_rw/no_drain", Failure::exclusion,
-                                                           "2W+1R N=1", {w2, w2, r2}, flat));
-    Machine printed = flat;
-    printed.limits.t_r = 1;
-    using enum PrintedCounters;
-    cases.push_back(mutant<PrintedRmaRwLocal<as_printed>>("rma_rw/as_printed", Failure::exclusion,
-                                                          "1W+1R N=1", {w1, r1}, printed));
-    // Readers get stuck early in the printed forms; what else is wrong lies behind that.
-    cases.push_back(mutant<PrintedRmaRwLocal<wait>>("rma_rw/printed+wait", Failure::exclusion,
-                                                    "1W+2R N=1", {w1, r2, r2}, printed));
-    cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(mutant<PrintedRmaRwLocal<torn_reset>>(
-        "rma_rw/printed+torn_reset", Failure::exclusion, "1W+2R N=1", {w1, r2, r2}, printed));
-    cases.back().limits.look_past_deadlocks = true;
-    cases.push_back(mutant<PrintedRmaRwLocal<safe_reset>>(
-        "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, printed));
-    // Waiting readers take their count back: every window between two writers can be missed.
-    Machine alternating = flat;
-    alternating.limits.t_w = 1;
-    cases.push_back(
-        one_reader(on<Local>(name, "2W+1R N=1 T_W=1", {w2, w2, r2}, alternating), alternating));
-    alternating.limits.t_r = 10;
-    cases.push_back(one_reader(
-        mutant<PrintedRmaRwLocal<safe_reset>>("rma_rw/printed+safe_reset", Failure::bypass,
-                                              "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),
-        alternating));
-    cases.back().limits.look_past_deadlocks = true;
+    add_rma_rw_in_rounds(cases);
+    add_rma_rw_mutants(cases);
+    add_rma_rw_printed(cases);
 }
 
 } // namespace rmalock::check

@@ -200,7 +200,7 @@ struct SilentMode : TellsAfter {
 };
 
 /// A waiter believes what it found when it came, and looks for events after that.
-struct LooksForNewsLast : Sound {
+struct ReadsEventsLast : Sound {
     Value fetched(Word w, Value operand, Value v) {
         if (w.slot == kG)
             found_ = v + operand, fresh_ = true;
