@@ -161,7 +161,7 @@ Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank 
     Program program = windows == 1
                           ? make_program<GatedWindow<Algorithm, Fault, Waits>>(cast, setup)
                           : make_program<TwoGatedWindows<Algorithm, Fault, Waits>>(cast, setup);
-    program.event_slot = all_gate_fault::kNews;
+    program.event_slot = all_gate_fault::kEvents;
     return program;
 }
 

@@ -9,7 +9,7 @@ namespace rmalock::check::all_gate_fault {
 
 // Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
 // EVENTS too, GONE of each rank.
-inline constexpr Slot kG = 0, kM = 1, kL = 2, kNews = 3, kGone = 4;
+inline constexpr Slot kG = 0, kM = 1, kL = 2, kEvents = 3, kGone = 4;
 using G = locks::GateWord;
 /// Of a lock_all.
 inline constexpr bool arrives(Word w, Value operand) {
@@ -149,17 +149,17 @@ struct TellsAfter : Sound {
 
 /// The last lock_all to leave does not tell the exclusives that wait.
 struct SilentLeave : TellsAfter {
-    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kLeaves; }
+    bool skips_add_each(Word w, Value) { return w.slot == kEvents && last_ == kLeaves; }
 };
 
 /// The last exclusive to leave the room does not tell the lock_alls that wait.
 struct SilentRelease : TellsAfter {
-    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kReleases; }
+    bool skips_add_each(Word w, Value) { return w.slot == kEvents && last_ == kReleases; }
 };
 
 /// An exclusive that ends a turn by going in does not tell those that have stepped back.
 struct SilentTurn : TellsAfter {
-    bool skips_add_each(Word w, Value) { return w.slot == kNews && last_ == kSwapped; }
+    bool skips_add_each(Word w, Value) { return w.slot == kEvents && last_ == kSwapped; }
 };
 
 /// A lock_all that has stepped back does not see that its turn has come: it waits until no
@@ -194,7 +194,7 @@ class IgnoresTurn {
 /// A process that has settled a mode tells nobody.
 struct SilentMode : TellsAfter {
     bool skips_add_each(Word w, Value) {
-        return w.slot == kNews && last_ != kLeaves && last_ != kReleases && last_ != kSwapped &&
+        return w.slot == kEvents && last_ != kLeaves && last_ != kReleases && last_ != kSwapped &&
                last_ != kGivesUp;
     }
 };
