@@ -68,23 +68,23 @@ static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) 
                                .extent = (uint32_t)(predefined->super.ub - predefined->super.lb)};
 }
 
-/* The kernel of an operation on a predefined type, or NULL. Those of a type are looked up once; two
- * threads that do so at a time store the same. An entry is one word, so that no thread sees that a
- * kernel is known before it sees which one; relaxed, because code is all that it leads to. */
-static inline rmalock_kernel_t kernel_of(const struct ompi_op_t* op, rmalock_op_t core_op,
-                                         const struct ompi_datatype_t* predefined, bool alone) {
-    enum { UNKNOWN, NONE }; /* no function has these addresses */
-    static _Atomic(uintptr_t) table[2][OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
-    _Atomic(uintptr_t)* const entry = &table[alone][predefined->id][core_op];
-    uintptr_t kernel = atomic_load_explicit(entry, memory_order_relaxed);
-    if (OPAL_UNLIKELY(UNKNOWN == kernel)) {
-        kernel = (uintptr_t)rmalock_kernel(core_element(predefined), core_op, alone);
-        if (0 == kernel || !op_is_defined(op, core_op, predefined)) {
-            kernel = NONE;
+/* The kernels of an operation on a predefined type, or NULL. Those of a type are looked up once; two
+ * threads that do so at a time store the same. An entry is one word, so that no thread sees that
+ * kernels are known before it sees which; relaxed, because constants are all that it leads to. */
+static inline const rmalock_kernels_t* kernels_of(const struct ompi_op_t* op, rmalock_op_t core_op,
+                                                  const struct ompi_datatype_t* predefined) {
+    enum { UNKNOWN, NONE }; /* nothing has these addresses */
+    static _Atomic(uintptr_t) table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
+    _Atomic(uintptr_t)* const entry = &table[predefined->id][core_op];
+    uintptr_t kernels = atomic_load_explicit(entry, memory_order_relaxed);
+    if (OPAL_UNLIKELY(UNKNOWN == kernels)) {
+        kernels = (uintptr_t)rmalock_kernels(core_element(predefined), core_op);
+        if (0 == kernels || !op_is_defined(op, core_op, predefined)) {
+            kernels = NONE;
         }
-        atomic_store_explicit(entry, kernel, memory_order_relaxed);
+        atomic_store_explicit(entry, kernels, memory_order_relaxed);
     }
-    return NONE == kernel ? NULL : (rmalock_kernel_t)kernel;
+    return NONE == kernels ? NULL : (const rmalock_kernels_t*)kernels;
 }
 
 /* What the core's callbacks need of an accumulate. */
@@ -127,6 +127,7 @@ typedef struct {
     struct ompi_op_t* op;
     rmalock_op_t core_op;
     struct ompi_datatype_t* element;
+    const rmalock_kernels_t* kernels; /* of core_op on element, or NULL */
     struct ompi_win_t* win;
     rmalock_completion_t* completion; /* or NULL */
 } call_t;
@@ -169,6 +170,7 @@ static int accumulate_arrays(const call_t* r, size_t count, const void* operand,
         .count = count,
         .element = core_element(r->element),
         .op = r->core_op,
+        .kernels = r->kernels,
         .target_side = &theirs.layout,
         .target_is_array = r->theirs.datatype == r->element,
         .host_arg = &what,
@@ -229,9 +231,10 @@ static int refuse_gpu(const call_t* r, const char* name, const buffer_t* buffer)
 static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
         r->element = ompi_datatype_get_single_predefined_type_from_args(r->theirs.datatype);
-    }
-    if (NULL == r->element) {
-        return osc_rmalock_error(RMALOCK_ERR_TYPE);
+        if (NULL == r->element) {
+            return osc_rmalock_error(RMALOCK_ERR_TYPE);
+        }
+        r->kernels = kernels_of(r->op, r->core_op, r->element);
     }
     if (!op_is_defined(r->op, r->core_op, r->element)) {
         return osc_rmalock_error(RMALOCK_ERR_OP);
@@ -255,17 +258,17 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              struct ompi_op_t* op, struct ompi_win_t* win,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
-    if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
-        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
-        /* One element costs no less without its atomic than the question does. */
-        const bool alone = target_count > 1 && rmalock_alone(osc_rmalock_window(win), target);
-        const rmalock_kernel_t kernel = kernel_of(op, core_op, target_dt, alone);
+    const rmalock_kernels_t* const kernels =
+        ompi_datatype_is_predefined(target_dt) ? kernels_of(op, core_op, target_dt) : NULL;
+    if (OPAL_LIKELY(!osc_rmalock_gpus() && NULL != kernels) && origin_dt == target_dt &&
+        (NULL == result_dt || result_dt == target_dt)) {
         const size_t size = target_dt->super.size;
-        void* elements = NULL == kernel
-                             ? NULL
-                             : rmalock_direct_elements(osc_rmalock_window(win), target,
-                                                        target_disp, size * (size_t)target_count);
+        void* elements = rmalock_direct_elements(osc_rmalock_window(win), target, target_disp,
+                                                 size * (size_t)target_count);
         if (NULL != elements && 0 == ((uintptr_t)elements & (size - 1))) {
+            /* One element costs no less without its atomic than the question does. */
+            const bool alone = target_count > 1 && rmalock_alone(osc_rmalock_window(win), target);
+            const rmalock_kernel_t kernel = alone ? kernels->alone : kernels->shared;
             kernel(elements, RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr,
                    (size_t)target_count);
             return OMPI_SUCCESS;
@@ -280,6 +283,7 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                 .op = op,
                 .core_op = core_op,
                 .element = target_dt,
+                .kernels = kernels,
                 .win = win,
                 .completion = completion};
     return accumulate_in_full(&r);

@@ -264,17 +264,18 @@ bool rmalock_target_is_far(const rmalock_window_t* window, int target);
 /* The memory of a put or get of one contiguous range, `bytes` bytes at `offset` bytes from the
  * displacement, if the caller may copy at once. NULL: it may be wrong, or take more than that; one
  * of the next two tells. */
-void* rmalock_direct_address(rmalock_window_t* window, bool is_put, int target, ptrdiff_t displacement,
-                      ptrdiff_t offset, size_t bytes);
+void* rmalock_direct_address(rmalock_window_t* window, bool is_put, int target,
+                             ptrdiff_t displacement, ptrdiff_t offset, size_t bytes);
 
 /* Put and get of one contiguous range: `bytes` at `origin`, and at `offset` bytes from the
  * displacement. Otherwise as below. */
 rmalock_status_t rmalock_put_contiguous(rmalock_window_t* window, const char* call, int target,
-                                   ptrdiff_t displacement, ptrdiff_t offset, const void* origin,
-                                   size_t bytes, rmalock_completion_t* completion);
+                                        ptrdiff_t displacement, ptrdiff_t offset,
+                                        const void* origin, size_t bytes,
+                                        rmalock_completion_t* completion);
 rmalock_status_t rmalock_get_contiguous(rmalock_window_t* window, const char* call, int target,
-                                   ptrdiff_t displacement, ptrdiff_t offset, void* origin,
-                                   size_t bytes, rmalock_completion_t* completion);
+                                        ptrdiff_t displacement, ptrdiff_t offset, void* origin,
+                                        size_t bytes, rmalock_completion_t* completion);
 
 /* For a put or get of `bytes` bytes, of which the target's are within [low, high) of the
  * displacement: *memory becomes where the caller may copy to or from, displacement 0 of the
@@ -326,6 +327,17 @@ typedef struct rmalock_element {
     uint32_t extent; /* distance of neighbours in an array */
 } rmalock_element_t;
 
+/* Combines `count` elements. operand: as many, NULL for NO_OP; result: NULL, or room for what was
+ * there before. Both may be misaligned. */
+typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* result, size_t count);
+/* The kernels of an operation on a type. */
+typedef struct rmalock_kernels {
+    rmalock_kernel_t shared; /* aligned elements, each atomically */
+    rmalock_kernel_t alone;  /* elements that nobody else touches */
+} rmalock_kernels_t;
+/* NULL: there are none. */
+const rmalock_kernels_t* rmalock_kernels(rmalock_element_t element, rmalock_op_t op);
+
 /*
  * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are contiguous arrays of `count`
  * elements; operand is NULL for NO_OP, result where nothing is fetched. When the core cannot apply
@@ -340,6 +352,7 @@ typedef struct rmalock_combination {
     size_t count;
     rmalock_element_t element;
     rmalock_op_t op;
+    const rmalock_kernels_t* kernels; /* of `op` on `element`, or NULL */
     const rmalock_layout_t* target_side;
     bool target_is_array; /* a plain one of `count` elements, like operand and result */
     void* host_arg;
@@ -356,16 +369,10 @@ rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, 
  * them at once with a kernel, provided that they are aligned. NULL: the call above does it, or
  * tells what is wrong. */
 void* rmalock_direct_elements(rmalock_window_t* window, int target, ptrdiff_t displacement,
-                               size_t bytes);
+                              size_t bytes);
 /* Whether the elements at this target are this process's alone for the accumulate that it begins.
  */
 bool rmalock_alone(rmalock_window_t* window, int target);
-/* Combines `count` aligned elements, each atomically. operand: as many, NULL for NO_OP; result:
- * NULL, or room for what was there before. Both may be misaligned. */
-typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* result, size_t count);
-/* NULL: there is none for this operation on this type. alone: not atomic, for elements that are
- * this process's alone. */
-rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op, bool alone);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
 rmalock_status_t rmalock_compare_and_swap(rmalock_window_t* window, int target,

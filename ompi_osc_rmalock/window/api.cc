@@ -234,9 +234,8 @@ bool rmalock_alone(rmalock_window_t* window, int target) {
     return as_window(window).sharing(target) == rmalock::window::Sharing::alone;
 }
 
-rmalock_kernel_t rmalock_kernel(rmalock_element_t element, rmalock_op_t op, bool alone) {
-    using rmalock::window::Sharing;
-    return rmalock::window::kernel_for(element, op, alone ? Sharing::alone : Sharing::shared);
+const rmalock_kernels_t* rmalock_kernels(rmalock_element_t element, rmalock_op_t op) {
+    return rmalock::window::kernels_for(element, op);
 }
 
 Status rmalock_compare_and_swap(rmalock_window_t* window, int target, ptrdiff_t displacement,

@@ -90,13 +90,13 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     if (status != RMALOCK_OK || what.count == 0)
         return status;
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
-    const Kernel kernel = by_kernel ? kernel_for(what.element, what.op, sharing(target)) : nullptr;
-    if (kernel == nullptr)
+    if (!by_kernel || what.kernels == nullptr)
         return accumulate_locked(call, target, what, place);
     if (place.network) {
         send_accumulate(target, what, place);
         return RMALOCK_OK;
     }
+    const Kernel kernel = kernel_of(*what.kernels, sharing(target));
     order(Direction::get);
     Elements mine{static_cast<const std::byte*>(what.operand), static_cast<std::byte*>(what.result),
                   what.element.size};
@@ -120,8 +120,7 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
 void Accesses::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
                                   const Elements& mine, std::size_t bytes) {
     const AccumulateGuard guard(*this, target);
-    kernel_for(what.element, what.op, Sharing::alone)(theirs, mine.operand, mine.result,
-                                                      mine.count(bytes));
+    what.kernels->alone(theirs, mine.operand, mine.result, mine.count(bytes));
 }
 
 namespace {
@@ -132,8 +131,8 @@ void combine_array(const rmalock_combination_t& what, const NativeArray& native,
         native.copy_to(what.result);
     // Our own code wherever there is any, so that an element behaves alike on every path: Open
     // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
-    if (const Kernel kernel = kernel_for(what.element, what.op, Sharing::alone))
-        kernel(array, what.operand, nullptr, what.count);
+    if (what.kernels != nullptr)
+        what.kernels->alone(array, what.operand, nullptr, what.count);
     else if (what.op == RMALOCK_OP_REPLACE)
         native.copy_from(what.operand);
     else if (what.op != RMALOCK_OP_NO_OP)

@@ -19,10 +19,11 @@ namespace rmalock::window {
 namespace {
 
 /// Of an accumulate from another node; null: there is none.
-Kernel kernel_of(const network::MessageHeader& header) {
+Kernel shared_kernel_of(const network::MessageHeader& header) {
     const rmalock_element_t element{static_cast<rmalock_kind_t>(header.element_kind),
                                     header.element_size, header.element_size};
-    return kernel_for(element, static_cast<rmalock_op_t>(header.op));
+    const Kernels* const kernels = kernels_for(element, static_cast<rmalock_op_t>(header.op));
+    return kernels != nullptr ? kernels->shared : nullptr;
 }
 
 /// Collects runs and their operands, and sends as much as fits into a message at a time.
@@ -156,10 +157,11 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
     // The same rule as for origins of this node (accumulate.cc): a process that is not
     // alone in deciding how an element is accessed locks.
     const bool locks = !mine.mapped || std::any_of(runs.begin(), runs.end(), misaligned);
+    const Kernel kernel = shared_kernel_of(header);
     if (locks && !accumulate_lock_.try_acquire_exclusive(rank()))
         return false;
     for (const network::MessageRun& run : runs)
-        apply_run(header, memory + run.offset, run.count, data, result);
+        apply_run(header, kernel, memory + run.offset, run.count, data, result);
     if (locks)
         accumulate_lock_.release_exclusive(rank(), {});
     return true;
@@ -172,7 +174,7 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     };
     if (!remote_->reaches(from, comm_.size))
         return here("the sender has no part in");
-    if (header.kind == network::MessageKind::accumulate && kernel_of(header) == nullptr)
+    if (header.kind == network::MessageKind::accumulate && shared_kernel_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;
     for (const network::MessageRun& run : runs_of(header, data)) {
@@ -186,10 +188,10 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     return "";
 }
 
-void Accesses::apply_run(const network::MessageHeader& header, std::byte* place, std::size_t count,
-                         std::span<const std::byte>& data, std::vector<std::byte>& result) {
+void Accesses::apply_run(const network::MessageHeader& header, Kernel kernel, std::byte* place,
+                         std::size_t count, std::span<const std::byte>& data,
+                         std::vector<std::byte>& result) {
     const std::size_t size = header.element_size, bytes = count * size;
-    const Kernel kernel = kernel_of(header);
     std::byte* before = nullptr;
     if (header.ticket != 0) {
         result.resize(result.size() + bytes);

@@ -264,11 +264,11 @@ void kernel(void* target, const void* operand, void* result, std::size_t count) 
 }
 
 constexpr std::size_t kOps = RMALOCK_OP_OTHER;
-using Kernels = std::array<std::array<Kernel, 2>, kOps>; ///< by operation and Sharing
+using KernelTable = std::array<Kernels, kOps>; ///< by operation
 
 template <class T, std::size_t... kOp>
-constexpr Kernels kernels_of(std::index_sequence<kOp...>) {
-    Kernels all{};
+constexpr KernelTable table_of(std::index_sequence<kOp...>) {
+    KernelTable all{};
     (
         [&] {
             constexpr auto op = static_cast<rmalock_op_t>(kOp);
@@ -280,10 +280,10 @@ constexpr Kernels kernels_of(std::index_sequence<kOp...>) {
 }
 
 template <class T>
-constexpr Kernels kKernels = kernels_of<T>(std::make_index_sequence<kOps>());
+constexpr KernelTable kKernels = table_of<T>(std::make_index_sequence<kOps>());
 
 template <class T1, class T2, class T4, class T8>
-const Kernels* by_size(std::uint32_t size) {
+const KernelTable* by_size(std::uint32_t size) {
     switch (size) {
     case 1:
         return &kKernels<T1>;
@@ -298,7 +298,7 @@ const Kernels* by_size(std::uint32_t size) {
     }
 }
 
-const Kernels* kernels_for(const rmalock_element_t& element) {
+const KernelTable* table_for(const rmalock_element_t& element) {
     switch (element.kind) {
     case RMALOCK_KIND_SIGNED:
         return by_size<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(element.size);
@@ -331,11 +331,10 @@ bool atomic_compare_swap(std::byte* place, const void* compare, const void* desi
 
 } // namespace
 
-Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op, Sharing sharing) {
-    const Kernels* const kernels = op < kOps ? kernels_for(element) : nullptr;
-    return kernels == nullptr
-               ? nullptr
-               : (*kernels)[static_cast<std::size_t>(op)][static_cast<std::size_t>(sharing)];
+const Kernels* kernels_for(const rmalock_element_t& element, rmalock_op_t op) {
+    const KernelTable* const table = op < kOps ? table_for(element) : nullptr;
+    const Kernels* const kernels = table != nullptr ? &(*table)[op] : nullptr;
+    return kernels != nullptr && kernels->shared != nullptr ? kernels : nullptr;
 }
 
 bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,

@@ -10,6 +10,7 @@
 namespace rmalock::window {
 
 using Kernel = rmalock_kernel_t;
+using Kernels = rmalock_kernels_t;
 
 /// The origin's elements that a kernel is to work on next.
 struct Elements {
@@ -28,9 +29,11 @@ struct Elements {
 /// nobody touches them; then they may be misaligned, too.
 enum class Sharing { shared, alone };
 
-/// The kernel of an operation on a type; null: there is none.
-Kernel kernel_for(const rmalock_element_t& element, rmalock_op_t op,
-                  Sharing sharing = Sharing::shared);
+/// The kernels of an operation on a type; null: there are none.
+const Kernels* kernels_for(const rmalock_element_t& element, rmalock_op_t op);
+inline Kernel kernel_of(const Kernels& kernels, Sharing sharing) {
+    return sharing == Sharing::alone ? kernels.alone : kernels.shared;
+}
 
 /// `size` is a power of two.
 inline bool aligned(const std::byte* address, std::size_t size) {
