@@ -9,7 +9,7 @@ harness_headers = \
 	test/harness/delayed.hh \
 	test/harness/lock_parts.hh \
 	test/harness/stress.hh \
-	test/harness/world.hh
+	test/harness/thread_words.hh
 
 bell_source = ompi_osc_rmalock/fabric/bell.cc
 

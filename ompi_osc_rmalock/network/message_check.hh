@@ -34,12 +34,12 @@ class Tickets {
     std::string take_back(const MessageHeader& answer, ucx::PeerId from, std::size_t bytes);
 
   private:
-    struct Request {
+    struct GivenTicket {
         ucx::PeerId to;
         std::size_t bytes;
     };
     std::mutex mutex_;
-    std::unordered_map<std::uint64_t, Request> given_;
+    std::unordered_map<std::uint64_t, GivenTicket> given_;
 };
 
 } // namespace rmalock::network

@@ -69,7 +69,7 @@ std::vector<Script> wait_at_gate(unsigned lock_alls) {
 /// The same on two nodes, where R's counts it as a reader, so that P waits for that node's counter.
 std::vector<Script> wait_for_member(unsigned lock_alls) {
     Script holds = reader(1, 1); // its release makes the node a member
-    for (const Operation& op : nested({shared(1), exclusive(2)}))
+    for (const ScriptLine& op : nested({shared(1), exclusive(2)}))
         holds.push_back(op);
     return {nested({exclusive(0), exclusive(1)}), all_locker(lock_alls), holds};
 }

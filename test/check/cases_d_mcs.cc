@@ -38,10 +38,10 @@ void add_d_mcs(std::vector<Case>& cases) {
     add("2W+1R", {writer(2), writer(2), reader(2)});
     cases.push_back(with_store_buffer(cases.back()));
     // Two targets at once, taken in the same order by all.
-    const Script both = {{Operation::acquire, Mode::exclusive, 0},
-                         {Operation::acquire, Mode::exclusive, 1},
-                         {Operation::release, Mode::exclusive, 0},
-                         {Operation::release, Mode::exclusive, 1}};
+    const Script both = {{ScriptLine::acquire, Mode::exclusive, 0},
+                         {ScriptLine::acquire, Mode::exclusive, 1},
+                         {ScriptLine::release, Mode::exclusive, 0},
+                         {ScriptLine::release, Mode::exclusive, 1}};
     add("3W 2 targets", {both, both, both}, 2);
 
     using M = DMcsMutation;

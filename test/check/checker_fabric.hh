@@ -116,7 +116,7 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     }
 
     void flush(Rank home, bool everybody) {
-        Request request;
+        NextVerb request;
         request.verb = Verb::flush;
         request.word = {home, 0};
         request.everybody = everybody;
@@ -125,8 +125,8 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     }
 
     template <class P>
-    Request waiting(Verb verb, Word w, const P& pred) const {
-        Request request;
+    NextVerb waiting(Verb verb, Word w, const P& pred) const {
+        NextVerb request;
         request.verb = verb;
         request.word = w;
         request.holds = [](const void* p, Value v) -> bool {

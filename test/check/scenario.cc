@@ -6,20 +6,20 @@ namespace rmalock::check {
 Script repeat(Mode mode, unsigned times, Rank target) {
     Script script;
     for (unsigned i = 0; i < times; ++i) {
-        script.push_back({Operation::acquire, mode, target});
-        script.push_back({Operation::release, mode, target});
+        script.push_back({ScriptLine::acquire, mode, target});
+        script.push_back({ScriptLine::release, mode, target});
     }
     return script;
 }
 
 Script both(Mode mode) {
-    return {{Operation::acquire, mode, 0}, {Operation::acquire, mode, 1}, done(0), done(1)};
+    return {{ScriptLine::acquire, mode, 0}, {ScriptLine::acquire, mode, 1}, done(0), done(1)};
 }
 
 Script nested(const Script& operations) {
     Script script = operations;
     for (auto op = operations.rbegin(); op != operations.rend(); ++op)
-        if (op->kind == Operation::acquire)
+        if (op->kind == ScriptLine::acquire)
             script.push_back(in(op->window, done(op->target)));
     return script;
 }

@@ -14,7 +14,7 @@
 namespace rmalock::check {
 
 /// One line of a script.
-struct Operation {
+struct ScriptLine {
     enum Kind : std::uint8_t { acquire, release, send, receive } kind = acquire;
     Mode mode = Mode::shared; ///< of an acquire
     Rank target = 0;          ///< kAll: lock_all; the channel of a message
@@ -22,29 +22,29 @@ struct Operation {
 
     static constexpr Rank kAll = -1;
 };
-using Script = std::vector<Operation>;
+using Script = std::vector<ScriptLine>;
 
-inline Operation shared(Rank target) {
-    return {Operation::acquire, Mode::shared, target};
+inline ScriptLine shared(Rank target) {
+    return {ScriptLine::acquire, Mode::shared, target};
 }
-inline Operation exclusive(Rank target) {
-    return {Operation::acquire, Mode::exclusive, target};
+inline ScriptLine exclusive(Rank target) {
+    return {ScriptLine::acquire, Mode::exclusive, target};
 }
-inline Operation everywhere() {
-    return {Operation::acquire, Mode::shared, Operation::kAll};
+inline ScriptLine everywhere() {
+    return {ScriptLine::acquire, Mode::shared, ScriptLine::kAll};
 }
-inline Operation done(Rank target) {
-    return {Operation::release, Mode::shared, target};
+inline ScriptLine done(Rank target) {
+    return {ScriptLine::release, Mode::shared, target};
 }
 /// Messages: a send does not wait, a receive waits for one.
-inline Operation send(Rank channel) {
-    return {Operation::send, Mode::shared, channel};
+inline ScriptLine send(Rank channel) {
+    return {ScriptLine::send, Mode::shared, channel};
 }
-inline Operation receive(Rank channel) {
-    return {Operation::receive, Mode::shared, channel};
+inline ScriptLine receive(Rank channel) {
+    return {ScriptLine::receive, Mode::shared, channel};
 }
 /// The same in another window.
-inline Operation in(Rank window, Operation op) {
+inline ScriptLine in(Rank window, ScriptLine op) {
     op.window = window;
     return op;
 }
@@ -59,7 +59,7 @@ inline Script reader(unsigned times, Rank target = 0) {
 }
 
 inline Script all_locker(unsigned times) {
-    return repeat(Mode::shared, times, Operation::kAll);
+    return repeat(Mode::shared, times, ScriptLine::kAll);
 }
 
 /// Holds two targets at once; all take them in the same order.
@@ -96,10 +96,10 @@ class Actor {
     void run() {
         for (next_ = 0; next_ < script_.size(); ++next_) {
             forget();
-            const Operation& op = script_[next_];
-            if (op.kind == Operation::acquire)
+            const ScriptLine& op = script_[next_];
+            if (op.kind == ScriptLine::acquire)
                 acquire(op);
-            else if (op.kind == Operation::release)
+            else if (op.kind == ScriptLine::release)
                 release(op);
             else
                 pass_message(op);
@@ -114,19 +114,19 @@ class Actor {
         return mode == Mode::shared || mode == Mode::room1;
     }
     struct Held {
-        Operation op;
+        ScriptLine op;
         locks::Hold hold;
     };
 
     /// What an operation is about: of each window one resource per target.
-    Rank first_resource(const Operation& op) const {
-        return op.window * fabric_.size() + (op.target == Operation::kAll ? 0 : op.target);
+    Rank first_resource(const ScriptLine& op) const {
+        return op.window * fabric_.size() + (op.target == ScriptLine::kAll ? 0 : op.target);
     }
-    Rank resources(const Operation& op) const {
-        return op.target == Operation::kAll ? fabric_.size() : 1;
+    Rank resources(const ScriptLine& op) const {
+        return op.target == ScriptLine::kAll ? fabric_.size() : 1;
     }
 
-    void acquire(const Operation& op) {
+    void acquire(const ScriptLine& op) {
         world_.wait(self_, first_resource(op), op.mode, resources(op));
         locks::Hold hold;
         with_lock_of(op.window, [&](auto& lock) { hold = acquired(lock, op); });
@@ -136,8 +136,8 @@ class Actor {
 
     // Not every lock has a lock_all; scripts for those that have none do not contain it.
     template <class Lock>
-    static locks::Hold acquired(Lock& lock, const Operation& op) {
-        if (op.target == Operation::kAll) {
+    static locks::Hold acquired(Lock& lock, const ScriptLine& op) {
+        if (op.target == ScriptLine::kAll) {
             if constexpr (requires { lock.acquire_all(); })
                 return lock.acquire_all();
         }
@@ -145,7 +145,7 @@ class Actor {
                                   : lock.acquire_exclusive(op.target);
     }
 
-    void release(const Operation& op) {
+    void release(const ScriptLine& op) {
         std::size_t i = 0;
         while (held_[i].op.target != op.target || held_[i].op.window != op.window)
             ++i;
@@ -157,8 +157,8 @@ class Actor {
 
     template <class Lock>
     void released(Lock& lock, const Held& held) {
-        const Operation& op = held.op;
-        if (op.target == Operation::kAll) {
+        const ScriptLine& op = held.op;
+        if (op.target == ScriptLine::kAll) {
             if constexpr (requires { lock.release_all(held.hold); })
                 lock.release_all(held.hold);
             return;
@@ -180,11 +180,11 @@ class Actor {
         use(local_.lock);
     }
 
-    void pass_message(const Operation& op) {
+    void pass_message(const ScriptLine& op) {
         const Word messages{op.target, channel_};
-        if (op.kind == Operation::receive)
+        if (op.kind == ScriptLine::receive)
             fabric_.await(messages, fabric::differs(0));
-        fabric_.fetch_add(messages, op.kind == Operation::send ? 1 : Value{0} - 1);
+        fabric_.fetch_add(messages, op.kind == ScriptLine::send ? 1 : Value{0} - 1);
     }
 
     /// Between two operations the process is its place in the script, what it holds, and the bytes

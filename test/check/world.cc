@@ -51,7 +51,7 @@ void World::run_on(Rank rank) {
 // ---- what can happen -------------------------------------------------------------------------
 
 bool World::flushed(Rank rank) const {
-    const Request& request = process(rank).request;
+    const NextVerb& request = process(rank).request;
     return request.everybody ? !memory_.anything_posted(rank)
                              : !memory_.anything_posted(rank, request.word.rank) &&
                                    !memory_.anything_posted(rank, rank);
@@ -61,7 +61,7 @@ bool World::can_go(Rank rank) const {
     const Process& p = process(rank);
     if (p.finished)
         return false;
-    const Request& request = p.request;
+    const NextVerb& request = p.request;
     switch (request.verb) {
     case Verb::await:
     case Verb::await_until:
@@ -97,7 +97,7 @@ bool World::all_finished() const {
 std::string World::stuck_processes() const {
     std::string text;
     for (Rank r = 0; r < program_.ranks; ++r) {
-        const Request& request = process(r).request;
+        const NextVerb& request = process(r).request;
         if (!process(r).finished)
             text +=
                 fmt::format("  {} stands in {} {} = {:#x} at {}\n", r, check::name_of(request.verb),
@@ -158,7 +158,7 @@ Value World::look(Rank rank, Word word) const {
     return (memory_.read(word) >> rank & 1) != 0 ? 0 : 1;
 }
 
-Value World::take_effect_on_events(Rank rank, const Request& request) {
+Value World::take_effect_on_events(Rank rank, const NextVerb& request) {
     const Value bit = Value{1} << rank;
     switch (request.verb) {
     case Verb::get:
@@ -182,7 +182,7 @@ void World::forget_events(Rank rank) {
     }
 }
 
-Value World::take_effect(Rank rank, const Request& request) {
+Value World::take_effect(Rank rank, const NextVerb& request) {
     if (program_.counts_events(request.word))
         return take_effect_on_events(rank, request);
     const Value before = memory_.read_by(rank, request.word);
@@ -239,7 +239,7 @@ void World::finish_leaving(Rank rank) {
 
 // ---- the verbs -------------------------------------------------------------------------------
 
-Value World::perform(Rank rank, const Request& request) {
+Value World::perform(Rank rank, const NextVerb& request) {
     process(rank).request = request;
     process(rank).request.word = existing(rank, request.word, request.at);
     fiber(rank).suspend();
@@ -269,7 +269,7 @@ void World::post(Posted posted) {
     posted.word = existing(rank, posted.word, posted.at);
     // The critical section has to last until some moment at which others can have made steps.
     if (process(rank).leaving.resource >= 0) {
-        Request end;
+        NextVerb end;
         end.verb = Verb::leave;
         end.word = posted.word;
         end.at = posted.at;
@@ -284,7 +284,7 @@ void World::post(Posted posted) {
                                       posted.value, where(posted.at)));
 }
 
-void World::flush(Rank rank, const Request& request) {
+void World::flush(Rank rank, const NextVerb& request) {
     process(rank).request = request;
     if (!flushed(rank))
         fiber(rank).suspend();
@@ -421,7 +421,7 @@ void World::restore(const State& state) {
     occupancy_ = state.occupancy;
 }
 
-void World::tell(Rank rank, const Request& request, Value result, bool give_up) {
+void World::tell(Rank rank, const NextVerb& request, Value result, bool give_up) {
     std::string line =
         fmt::format("{:>4} {} {}", rank, check::name_of(request.verb), name_of(request.word));
     if (request.verb == Verb::compare_swap)

@@ -57,7 +57,7 @@ struct Program {
 };
 
 /// The verb a suspended process is about to make.
-struct Request {
+struct NextVerb {
     Verb verb = Verb::get;
     Word word{0, 0};
     Value operand = 0;
@@ -111,14 +111,14 @@ class World {
     void restore_stack(Rank rank, const Fiber::Image& image) { fiber(rank).restore(image); }
 
     // For the verbs, on the fiber of `rank`.
-    Value perform(Rank rank, const Request& request);
+    Value perform(Rank rank, const NextVerb& request);
     void back_off(Rank rank, std::uint64_t where);
     Fingerprint mark(Rank rank);
     void rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known);
     bool gave_up(Rank rank) const { return process(rank).gave_up; }
     void post(Posted posted);
     bool lingers(Verb verb) const { return program_.store_buffer && verb == Verb::put; }
-    void flush(Rank rank, const Request& request);
+    void flush(Rank rank, const NextVerb& request);
     Domain ask_domain() {
         domain_asked_ = true;
         return program_.domain;
@@ -142,7 +142,7 @@ class World {
         Mode mode = Mode::shared;
     };
     struct Process {
-        Request request;
+        NextVerb request;
         Value result = 0;
         bool gave_up = false;
         bool finished = false;
@@ -172,9 +172,9 @@ class World {
     void run_on(Rank rank);
     void step(Rank rank, bool give_up);
     void deliver(Rank rank, unsigned number);
-    Value take_effect(Rank rank, const Request& request);
+    Value take_effect(Rank rank, const NextVerb& request);
     Value look(Rank rank, Word word) const;
-    Value take_effect_on_events(Rank rank, const Request& request);
+    Value take_effect_on_events(Rank rank, const NextVerb& request);
     void forget_events(Rank rank);
     void finish_leaving(Rank rank);
     std::uint64_t chances_to_keep(Rank rank) const;
@@ -184,7 +184,7 @@ class World {
     void note_use(Rank rank, Verb verb, Word word);
     Word existing(Rank rank, Word word, const std::source_location& at);
     void fail(Failure failure, std::string text);
-    void tell(Rank rank, const Request& request, Value result, bool give_up);
+    void tell(Rank rank, const NextVerb& request, Value result, bool give_up);
 
     Program program_;
     Memory memory_;

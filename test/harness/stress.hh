@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/delayed.hh"
-#include "harness/world.hh"
+#include "harness/thread_words.hh"
 #include "locks/lock.hh"
 
 namespace rmalock::test {
@@ -107,14 +107,14 @@ std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Pro
 
 template <class A>
 void stress(const StressOptions& options) {
-    const World world(options.ranks, options.slots);
+    const ThreadWords words(options.ranks, options.slots);
     std::vector<Protected> data(static_cast<std::size_t>(options.ranks));
     std::vector<std::vector<std::uint64_t>> written(data.size());
     std::vector<std::thread> threads;
     for (fabric::Rank rank = 0; rank < options.ranks; ++rank)
         threads.emplace_back([&, rank] {
             const unsigned seed = options.seed * 1000 + static_cast<unsigned>(rank);
-            StressFabric fabric(world.fabric(rank), seed);
+            StressFabric fabric(words.fabric(rank), seed);
             A lock(fabric);
             written[static_cast<std::size_t>(rank)] =
                 detail::worker(lock, fabric, data, options, seed);

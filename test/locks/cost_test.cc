@@ -10,7 +10,7 @@
 
 #include "harness/counting.hh"
 #include "harness/lock_parts.hh"
-#include "harness/world.hh"
+#include "harness/thread_words.hh"
 #include "locks/all.hh"
 #include "locks/parts/passing_ticket.hh"
 #include "locks/parts/ticket.hh"
@@ -31,8 +31,8 @@ class Cost : public testing::Test {
   protected:
     static constexpr fabric::Rank kHere = 0, kTarget = 1;
     using Parts = LockParts<CountingFabric>;
-    World world{4, WindowSlots::count(4, Parts::kinds(4))};
-    CountingFabric fabric{world.fabric(kHere)};
+    ThreadWords words{4, WindowSlots::count(4, Parts::kinds(4))};
+    CountingFabric fabric{words.fabric(kHere)};
     Parts parts{fabric};
     Lock lock{parts.env({})};
     Gate gate{fabric, lock, WindowSlots::gate};
@@ -83,7 +83,7 @@ void expect_price(LockParts<CountingFabric>& parts, fabric::Rank target) {
 TEST_F(Cost, OfEveryLockWithoutContention) {
     locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
         SCOPED_TRACE(L<CountingFabric>::kTraits.name);
-        World fresh(4, WindowSlots::count(4, Parts::kinds(4)));
+        ThreadWords fresh(4, WindowSlots::count(4, Parts::kinds(4)));
         CountingFabric its_fabric(fresh.fabric(kHere));
         Parts its_parts(its_fabric);
         expect_price<L<CountingFabric>>(its_parts, kTarget);
@@ -115,18 +115,18 @@ TEST_F(Cost, PassingTicketIsOneAtomicAndOnePosted) {
 }
 
 TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
-    locks::QueueNodes pool(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::QueueNodes qnodes(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
     locks::Baton<CountingFabric> baton(fabric);
     const fabric::Word word{kTarget, WindowSlots::lock}, tail{kTarget, WindowSlots::lock + 1};
     baton.give(word, 7, 2);
     EXPECT_EQ(fabric.take(), kOnePosted);
-    EXPECT_EQ(baton.take(word, tail, pool, 3).passed, 3U);
+    EXPECT_EQ(baton.take(word, tail, qnodes, 3).passed, 3U);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
     baton.give(word, 7, 3); // as often as it may be
     fabric.take();
-    const auto turn = baton.take(word, tail, pool, 3);
-    EXPECT_EQ(turn.message, 7U);
-    EXPECT_EQ(turn.passed, 0U);
+    const auto got = baton.take(word, tail, qnodes, 3);
+    EXPECT_EQ(got.message, 7U);
+    EXPECT_EQ(got.passed, 0U);
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 3, .polls_elsewhere = 1}));
 }
 
@@ -134,7 +134,8 @@ TEST_F(Cost, CountersOfAFlatTreeAreOneAtomicForReadersAndTwoEachForAWriter) {
     const topology::Tree flat{};
     locks::LockEnv<CountingFabric> env = parts.env({});
     const locks::MachineView machine{flat, parts.machine.nodes, parts.counters};
-    locks::RmaRw<CountingFabric> rma_rw({env.fabric, env.home, env.records, env.pool, machine, {}});
+    locks::RmaRw<CountingFabric> rma_rw(
+        {env.fabric, env.home, env.records, env.qnodes, machine, {}});
     const locks::Hold shared = rma_rw.acquire_shared(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     rma_rw.release_shared(kTarget, shared);
@@ -151,7 +152,7 @@ class CostOverNodes : public Cost {
     using PfCohort = locks::PfCohort<CountingFabric>;
     static constexpr fabric::Rank kNear = 1, kFar = 2;
     const locks::LockLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
-    CountingFabric other_fabric{world.fabric(3)};
+    CountingFabric other_fabric{words.fabric(3)};
     Parts other_parts{other_fabric};
     PfCohort pf_cohort{parts.env(limits)};
     PfCohort other{other_parts.env(limits)};
@@ -262,7 +263,7 @@ TEST_F(Cost, ALockAllThatComesFirstVisitsEveryTarget) {
 class CostOfTheGate : public Cost {
   protected:
     static constexpr fabric::Rank kSelf = 2, kFirst[] = {0, 2};
-    CountingFabric far{world.fabric(kSelf)};
+    CountingFabric far{words.fabric(kSelf)};
     Parts far_parts{far};
     Lock far_lock{far_parts.env({})};
     Gate far_gate{far, far_lock, WindowSlots::gate, {kSelf, kFirst}, {.alls = 2, .exclusives = 3}};
@@ -333,7 +334,7 @@ class CostOfLedgers : public Cost {
     /// A process's fabric, lock and gate.
     struct Process {
         Process(CostOfLedgers& test, fabric::Rank self)
-            : fabric(test.world.fabric(self)), parts(fabric), lock(parts.env({})),
+            : fabric(test.words.fabric(self)), parts(fabric), lock(parts.env({})),
               gate(fabric, lock, WindowSlots::gate,
                    test.table.seen_by(self, test.nodes, test.first_ledger)) {}
         CountingFabric fabric;
@@ -391,7 +392,7 @@ class CostOfWaiting : public CostOfLedgers {
         .t_w = 3, .t_l = 2, .patience = locks::Duration(20), .members = {.k_in = 1, .idle = 2}};
     struct Contender {
         Contender(CostOfWaiting& test, fabric::Rank self)
-            : fabric(test.world.fabric(self)), parts(fabric), pf_cohort(parts.env(kSmall)),
+            : fabric(test.words.fabric(self)), parts(fabric), pf_cohort(parts.env(kSmall)),
               gate(fabric, pf_cohort, WindowSlots::gate,
                    test.table.seen_by(self, test.nodes, test.first_ledger),
                    {.alls = 2, .exclusives = 2}) {}

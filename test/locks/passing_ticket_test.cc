@@ -66,10 +66,10 @@ class PassingTicketQueue : public testing::Test {
         runs.notify_all();
     }
 
-    const World world{2, 1};
+    const ThreadWords words{2, 1};
     std::atomic<bool> runs{false}, got_it{false};
-    fabric::CpuFabric here = world.fabric(0);
-    Descheduled there{world.fabric(1), runs};
+    fabric::CpuFabric here = words.fabric(0);
+    Descheduled there{words.fabric(1), runs};
     Lock lock{here, 0, kLimit};
     TheirLock their_lock{there, 0, kLimit};
     std::thread thread;

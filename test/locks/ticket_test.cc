@@ -22,8 +22,8 @@ TEST(Ticket, ExcludesUnderStress) {
 /// A holder that releases and asks again at once comes after the one that has waited.
 TEST(Ticket, AWaiterGoesBeforeAHolderThatComesBack) {
     constexpr int kTimes = 1000;
-    const World world(2, 1);
-    fabric::CpuFabric here = world.fabric(0), there = world.fabric(1);
+    const ThreadWords words(2, 1);
+    fabric::CpuFabric here = words.fabric(0), there = words.fabric(1);
     Lock mine(here, 0), theirs(there, 0);
     std::atomic<int> served{0};
     for (int n = 0; n < kTimes; ++n) {
@@ -46,8 +46,8 @@ TEST(Ticket, AWaiterGoesBeforeAHolderThatComesBack) {
 }
 
 TEST(Ticket, CountersWrap) {
-    const World world(2, 1);
-    fabric::CpuFabric here = world.fabric(0), there = world.fabric(1);
+    const ThreadWords words(2, 1);
+    fabric::CpuFabric here = words.fabric(0), there = words.fabric(1);
     Lock mine(here, 0), theirs(there, 0);
     here.put({kTarget, 0}, kLast << 32 | kLast); // free, and the next ticket is the last one
     const locks::Hold hold = mine.acquire_exclusive(kTarget);

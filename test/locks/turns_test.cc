@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "harness/lock_parts.hh"
-#include "harness/world.hh"
+#include "harness/thread_words.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/direct_passive.hh"
 
@@ -34,8 +34,8 @@ class Turns : public testing::Test {
     static constexpr locks::Duration kForEver{0};
     using F = Watched;
     struct Process {
-        Process(const World& world, fabric::Rank self, locks::Duration patience)
-            : fabric(world.fabric(self)), parts(fabric), lock(parts.env({})),
+        Process(const ThreadWords& words, fabric::Rank self, locks::Duration patience)
+            : fabric(words.fabric(self)), parts(fabric), lock(parts.env({})),
               gate(fabric, lock, WindowSlots::gate, {},
                    {.alls = 8, .exclusives = 16, .patience = patience}) {}
         F fabric;
@@ -65,15 +65,15 @@ class Turns : public testing::Test {
         EXPECT_TRUE(got_it);
     }
 
-    World world{kRanks, WindowSlots::count(kRanks, {})};
-    Process inside{world, 0, kForEver}, waits{world, 1, kForEver};
+    ThreadWords words{kRanks, WindowSlots::count(kRanks, {})};
+    Process inside{words, 0, kForEver}, waits{words, 1, kForEver};
     std::thread exclusive;
     std::atomic<bool> got_it{false};
 };
 
 TEST_F(Turns, ANewLockAllLetsWaitersGoFirst) {
     let_somebody_wait();
-    Process comes(world, 2, kForEver);
+    Process comes(words, 2, kForEver);
     std::thread thread([&] {
         comes.gate.enter_all();
         EXPECT_TRUE(got_it);
@@ -92,7 +92,7 @@ TEST_F(Turns, ANewLockAllLetsWaitersGoFirst) {
 
 TEST_F(Turns, ALockAllStepsBackForItsPatience) {
     let_somebody_wait();
-    Process comes(world, 2, locks::Duration(100));
+    Process comes(words, 2, locks::Duration(100));
     comes.gate.enter_all(); // or this does not end
     EXPECT_FALSE(got_it);
     comes.gate.leave_all();
@@ -103,13 +103,13 @@ TEST_F(Turns, AnExclusiveGoesPastALockAllThatOnlyWaits) {
     inside.gate.enter_all(); // so that exclusives go through the gate from now on
     inside.gate.leave_all();
     const locks::Hold first = inside.gate.acquire_exclusive(kTarget);
-    Process comes(world, 2, kForEver);
+    Process comes(words, 2, kForEver);
     std::thread all([&] {
         comes.gate.enter_all();
         comes.gate.leave_all();
     });
     until([](fabric::Value g) { return GateWord::alls(g) == 1; });
-    Process impatient(world, 3, locks::Duration(100));
+    Process impatient(words, 3, locks::Duration(100));
     impatient.gate.release_exclusive(1,
                                      impatient.gate.acquire_exclusive(1)); // or this does not end
     EXPECT_EQ(GateWord::alls(gate_word()), 1U);

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "harness/world.hh"
+#include "harness/thread_words.hh"
 #include "network/doorbell.hh"
 
 namespace rmalock {
@@ -51,8 +51,8 @@ class Pair : public fabric::Dormitory {
 };
 
 /// Goes to sleep as soon as it has to wait.
-CpuFabric sleeper(const test::World& world, fabric::Rank self, fabric::Dormitory* dormitory) {
-    fabric::WordSpace space = world.space();
+CpuFabric sleeper(const test::ThreadWords& words, fabric::Rank self, fabric::Dormitory* dormitory) {
+    fabric::WordSpace space = words.space();
     space.dormitory = dormitory;
     return {space, self, {.spins = 1, .polls_before_sleep = 1, .most_sleep = kMostSleep}};
 }
@@ -69,11 +69,11 @@ void give_up(CpuFabric& fabric) {
 /// Two threads that have each other wait for words of their own rank, which `set` sets.
 template <class Set>
 void ping_pong(Set set, bool in_dormitories) {
-    const test::World world(2, 1);
+    const test::ThreadWords words(2, 1);
     Pair pairs[]{Pair(0), Pair(1)};
     const auto end = std::chrono::steady_clock::now() + kMostSleep;
     const auto play = [&](fabric::Rank self) {
-        CpuFabric fabric = sleeper(world, self, in_dormitories ? &pairs[self] : nullptr);
+        CpuFabric fabric = sleeper(words, self, in_dormitories ? &pairs[self] : nullptr);
         for (Value round = 1; round <= kRounds; ++round) {
             if (self == 0)
                 set(fabric, Word{1, 0}, round);
@@ -115,11 +115,11 @@ TEST_P(Bells, WakeIsForWordsThatFetchingVerbsChange) {
 }
 
 TEST(Bell, SleepEndsByItself) {
-    const test::World world(1, 1);
-    CpuFabric fabric(world.space(), 0, {.spins = 1, .polls_before_sleep = 1, .most_sleep = 1ms});
+    const test::ThreadWords words(1, 1);
+    CpuFabric fabric(words.space(), 0, {.spins = 1, .polls_before_sleep = 1, .most_sleep = 1ms});
     std::thread other([&] {
         std::this_thread::sleep_for(5ms);
-        CpuFabric(world.space(), 0, {}).swap({0, 0}, 7); // and wakes nobody
+        CpuFabric(words.space(), 0, {}).swap({0, 0}, 7); // and wakes nobody
     });
     EXPECT_EQ(fabric.await({0, 0}, fabric::differs(0)), 7U);
     other.join();
@@ -127,10 +127,10 @@ TEST(Bell, SleepEndsByItself) {
 
 /// Communication goes on: progress runs once for each sleep.
 TEST(Bell, ASleeperRunsProgressInBetween) {
-    const test::World world(1, 1);
+    const test::ThreadWords words(1, 1);
     static CpuFabric* message; // what progress gets
     static int looks;
-    CpuFabric sender(world.space(), 0, {});
+    CpuFabric sender(words.space(), 0, {});
     message = &sender;
     looks = 0;
     const auto progress = [] {
@@ -138,7 +138,7 @@ TEST(Bell, ASleeperRunsProgressInBetween) {
             message->swap({0, 0}, 1);
     };
     CpuFabric fabric(
-        world.space(), 0,
+        words.space(), 0,
         {.progress = progress, .spins = 1, .polls_before_sleep = 1, .most_sleep = 1ms});
     fabric.await({0, 0}, fabric::equals(1));
     EXPECT_EQ(looks, 3);

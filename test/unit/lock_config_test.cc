@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "harness/world.hh"
+#include "harness/thread_words.hh"
 #include "locks/all.hh"
 #include "locks/window_lock/configure.hh"
 #include "locks/window_lock/registry.hh"
@@ -31,16 +31,16 @@ LockConfig alike(std::size_t ranks, const LockRequest& request) {
 struct Party {
     explicit Party(const LockRequest& request, Rank ranks = 4)
         : made(alike(static_cast<std::size_t>(ranks), request)),
-          world(ranks, fabric::WindowSlots::count(ranks, made.slots)) {
+          words(ranks, fabric::WindowSlots::count(ranks, made.slots)) {
         for (Rank r = 0; r < ranks; ++r) {
             fabrics.push_back(std::make_unique<WindowFabric>(
-                world.space(), fabric::Placement{.self = r, .size = ranks, .parts = nullptr},
-                world.fabric(r).waiter(), fabric::Domain::cpu, nullptr, false));
+                words.space(), fabric::Placement{.self = r, .size = ranks, .parts = nullptr},
+                words.fabric(r).waiter(), fabric::Domain::cpu, nullptr, false));
             lock.push_back(make(made, *fabrics.back()));
         }
     }
     LockConfig made;
-    test::World world;
+    test::ThreadWords words;
     std::vector<std::unique_ptr<WindowFabric>> fabrics;
     std::vector<std::unique_ptr<WindowLock>> lock;
 };

@@ -16,7 +16,7 @@ using network::MessageKind;
 using network::MessageRun;
 
 /// A request for doubles at two places, three elements in all; good as it is.
-struct Request {
+struct SentRequest {
     MessageHeader header{.kind = MessageKind::accumulate,
                          .op = RMALOCK_OP_SUM,
                          .element_kind = RMALOCK_KIND_REAL,
@@ -46,8 +46,8 @@ MessageHeader bare(MessageKind kind, std::uint64_t ticket) {
 }
 
 /// One element, to be compared with another and replaced by a third.
-Request swap() {
-    Request request;
+SentRequest swap() {
+    SentRequest request;
     request.header.kind = MessageKind::compare_swap;
     request.header.element_size = 4;
     request.header.runs = 1;
@@ -58,7 +58,7 @@ Request swap() {
 }
 
 TEST(MessageCheck, WhatCallsSendIsGood) {
-    Request request;
+    SentRequest request;
     EXPECT_EQ(request.flaw(), "");
     request.header.ticket = 0x100; // fetches as well
     EXPECT_EQ(request.flaw(), "");
@@ -71,7 +71,7 @@ TEST(MessageCheck, WhatCallsSendIsGood) {
 }
 
 TEST(MessageCheck, OperationsThatAreNotThere) {
-    Request request;
+    SentRequest request;
     request.header.element_kind = 77;
     EXPECT_EQ(request.flaw(), "the operation is not defined for the type");
     request = {};
@@ -87,7 +87,7 @@ TEST(MessageCheck, OperationsThatAreNotThere) {
 
 TEST(MessageCheck, TicketsThatAreMissing) {
     static constexpr char kMissing[] = "the ticket for the answer is missing";
-    Request request = swap();
+    SentRequest request = swap();
     request.header.ticket = 0;
     EXPECT_EQ(request.flaw(), kMissing);
     request = {};
@@ -97,7 +97,7 @@ TEST(MessageCheck, TicketsThatAreMissing) {
 }
 
 TEST(MessageCheck, LengthsThatDoNotAgree) {
-    Request request;
+    SentRequest request;
     request.operands = 2;
     EXPECT_EQ(request.flaw(), "16 bytes of operands where 24 belong to the runs");
     request = {};
@@ -115,7 +115,7 @@ TEST(MessageCheck, LengthsThatDoNotAgree) {
 }
 
 TEST(MessageCheck, AMessageIsDescribed) {
-    const Request request;
+    const SentRequest request;
     EXPECT_EQ(network::describe(request.header, request.data()),
               "accumulate (sum of real) of elements of 8 bytes, the first at displacement 16 in "
               "window 3 of generation 2, ticket 0");

@@ -17,9 +17,9 @@ struct NodesOfTwo : fabric::CpuFabric {
 };
 
 /// Words for `ranks` ranks with `slots` slots each, zeroed.
-class World {
+class ThreadWords {
   public:
-    World(fabric::Rank ranks, fabric::Slot slots)
+    ThreadWords(fabric::Rank ranks, fabric::Slot slots)
         : bell_(fabric::line(slots / fabric::kWordsPerLine + 1)),
           stride_(fabric::bytes_of(bell_ + 1)), size_(ranks),
           memory_(new (std::align_val_t{fabric::kCacheLine})
