@@ -1,5 +1,5 @@
 /* The gate between lock_all and exclusive locks, ompi_osc_rmalock/locks/window_lock/all_gate.hh, around a lock for each
- * target that is taken and released in a step. How waiters are told that G has changed, news.hh, and the ledgers
+ * target that is taken and released in a step. How waiters are told that G has changed, node_event_count.hh, and the holder records
  * are left out: a waiter sees G itself, and a lock_all visits every target.
  *
  * NODES nodes, at least two; ALLS processes that take lock_all and WRITERS that take a target of TARGETS
