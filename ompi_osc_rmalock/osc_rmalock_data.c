@@ -58,7 +58,7 @@ copied_elements(bool is_put, void* origin_addr, int origin_count, struct ompi_da
     }
     osc_rmalock_span(target_dt, (size_t)target_count, &low, &high);
     char* memory = rmalock_direct_address(osc_rmalock_window(win), is_put, target, target_disp, low,
-                                   (size_t)(high - low));
+                                          (size_t)(high - low));
     if (NULL == memory) {
         return false;
     }
@@ -81,7 +81,7 @@ copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t*
                                target_count, target_dt, win, rc);
     }
     void* memory = rmalock_direct_address(osc_rmalock_window(win), is_put, target, target_disp,
-                                   range.target_offset, range.bytes);
+                                          range.target_offset, range.bytes);
     if (NULL == memory) {
         return false;
     }
@@ -109,9 +109,9 @@ static int transfer(bool is_put, const char* call, void* origin_addr, int origin
         char* first = (char*)origin_addr + range.origin_offset;
         return osc_rmalock_error(
             is_put ? rmalock_put_contiguous(window, call, target, target_disp, range.target_offset,
-                                       first, range.bytes, completion)
+                                            first, range.bytes, completion)
                    : rmalock_get_contiguous(window, call, target, target_disp, range.target_offset,
-                                       first, range.bytes, completion));
+                                            first, range.bytes, completion));
     }
     osc_rmalock_side_t mine, theirs;
     osc_rmalock_side_open(&theirs, NULL, (size_t)target_count, target_dt);

@@ -49,7 +49,7 @@ struct WindowSlots {
 
     static constexpr Slot kMostNodes = 512;
     /// Queue nodes a process needs at most: it acquires each target once at a time, and waits in a
-    /// queue of each. (More than the locks' pool can name: see locks/window_lock/registry.cc.)
+    /// queue of each. (More than the locks can name: see locks/window_lock/registry.cc.)
     static constexpr Slot node_count(Rank ranks) {
         return static_cast<Slot>(ranks) > kMostNodes ? kMostNodes : static_cast<Slot>(ranks);
     }

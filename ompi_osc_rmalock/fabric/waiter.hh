@@ -14,7 +14,7 @@
 
 namespace rmalock::fabric {
 
-/// One relaxed turn of a spin loop.
+/// One pause of a spin loop.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -42,11 +42,11 @@ struct Waiter {
     static constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
     /// Attempts after which a back-off runs progress, and may give the core away.
     static constexpr unsigned kBackoffsOnCore = 4;
-    /// Upper bound of one back-off, in spin turns (a few microseconds).
-    static constexpr unsigned kMaxBackoffTurns = 1024;
+    /// Upper bound of one back-off, in pauses (a few microseconds).
+    static constexpr unsigned kMaxBackoffPauses = 1024;
 
     void (*progress)() = nullptr; ///< runs the communication of the process
-    /// It gives the core away itself when it finds nothing to do. Twice a turn is once too often.
+    /// It gives the core away itself when it finds nothing to do. Twice a look is once too often.
     bool progress_yields = false;
     unsigned spins = 100; ///< polls before the first progress call
     /// More runnable ranks than cores: from then on every poll gives the core away. Not at once:
@@ -66,7 +66,7 @@ struct Waiter {
     /// a dormitory that knows of it.
     unsigned polls_before_sleep = kNever;
     std::chrono::microseconds most_sleep{500};
-    /// Told at every turn of a wait that is no longer a spin; null: nobody watches.
+    /// Told at every look of a wait that is no longer a spin; null: nobody watches.
     void (*watch)() = nullptr;
 
     /// Polls before a wait runs progress.
@@ -99,8 +99,8 @@ struct Waiter {
     /// that failed lost to a process that went on, and to give the core away may take milliseconds,
     /// in which that process goes on a thousand times more.
     void backoff(unsigned attempt) const {
-        const unsigned turns = std::min(kMaxBackoffTurns, 8U << std::min(attempt, 16U));
-        for (unsigned n = 0; n < turns && (!yield || attempt < kBackoffsOnCore); ++n)
+        const unsigned pauses = std::min(kMaxBackoffPauses, 8U << std::min(attempt, 16U));
+        for (unsigned n = 0; n < pauses && (!yield || attempt < kBackoffsOnCore); ++n)
             cpu_relax();
         if (attempt < kBackoffsOnCore)
             return;

@@ -15,9 +15,9 @@ using fabric::Value;
 using fabric::Word;
 
 /// The largest T_L, T_W and T_R that the parameters allow: what a word counts of them has room for.
-inline constexpr Value kLargestTurn = 1'000'000;
+inline constexpr Value kLargestThreshold = 1'000'000;
 
-/// What an acquire hands to its release, e.g. the pooled queue node it used. Opaque to the caller,
+/// What an acquire hands to its release, e.g. the queue node it used. Opaque to the caller,
 /// which keeps it as long as it holds the lock.
 struct Hold {
     Value opaque = 0;

@@ -24,9 +24,9 @@ namespace rmalock::locks {
 
 inline constexpr unsigned kMaxLevels = 4;
 
-/// What of the machine and the pool a lock uses.
+/// What a lock uses of the machine, and whether queue nodes.
 struct LockNeeds {
-    bool queue_nodes = false; ///< of the process's pool, one per lock it holds or awaits
+    bool queue_nodes = false; ///< one per lock that a process holds or awaits
     bool tree = false;        ///< climbs the machine's tree
     bool nodes = false;       ///< keeps records for each of the machine's nodes
 };
@@ -101,9 +101,9 @@ struct LockLimits {
 template <fabric::Fabric F>
 struct LockEnv {
     F& fabric;
-    Slot home;        ///< first slot of the home record of every rank
-    Slot records;     ///< of the other records of every rank
-    QueueNodes& pool; ///< the process's queue nodes
+    Slot home;          ///< first slot of the home record of every rank
+    Slot records;       ///< of the other records of every rank
+    QueueNodes& qnodes; ///< the process's queue nodes
     MachineView machine;
     LockLimits limits;
 };

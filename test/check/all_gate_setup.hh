@@ -9,16 +9,16 @@
 
 namespace rmalock::check {
 
-/// Where a window's words are: the gate's, the lock's home record, and a pool and records if the
+/// Where a window's words are: the gate's, the lock's home record, and queue nodes and records if the
 /// lock has them. Those of a second window lie behind.
 template <class Lock>
 struct GatedWords {
     static constexpr bool kQueues = Lock::kTraits.needs.queue_nodes;
     static constexpr Slot kGate = 0;
     static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : 5;
-    static constexpr Slot kPool = kHome + locks::QueueNodes::kNodeSlots;
-    static constexpr unsigned kNodes = kQueues ? 2 : 0; ///< of the pool
-    static constexpr Slot kRecords = kPool + locks::QueueNodes::slots(kNodes);
+    static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kNodeSlots;
+    static constexpr unsigned kNodes = kQueues ? 2 : 0;
+    static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::slots(kNodes);
 
     static Slot holders(const locks::MachineView& machine) {
         const locks::Footprint lock = Lock::footprint(machine);
@@ -83,8 +83,8 @@ class GatedWindow {
   public:
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
-        : fabric_(real), first_(first), pool_(real.self(), first + Words::kPool, Words::kNodes),
-          lock_(env(setup)),
+        : fabric_(real), first_(first),
+          qnodes_(real.self(), first + Words::kQueueNodes, Words::kNodes), lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
                 setup.seen_by(real.self(), first + Words::holders(setup.view())), setup.limits),
           lock(*this) {}
@@ -118,12 +118,12 @@ class GatedWindow {
         if (!Lock::kTraits.needs.nodes)
             limits.t_l = 0; // no passing
         return {fabric_, first_ + Words::kHome, first_ + Words::kRecords,
-                pool_,   setup.view(),          limits};
+                qnodes_, setup.view(),          limits};
     }
 
     F fabric_;
     const Slot first_;
-    locks::QueueNodes pool_;
+    locks::QueueNodes qnodes_;
     Lock lock_;
     locks::AllGate<F, Lock, Waits> gate_;
 

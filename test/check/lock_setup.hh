@@ -38,7 +38,7 @@ inline Machine in_rounds(Machine machine) {
 }
 
 /// The same for a number of ranks, and where the lock's words are: the home record, the other
-/// records, the pool.
+/// records, the qnodes.
 struct LockSetup {
     topology::Tree tree;
     topology::Level nodes, counters;
@@ -51,13 +51,13 @@ struct LockSetup {
     LockSetup(const Machine& machine, Rank ranks);
 
     locks::MachineView view() const { return {tree, nodes, counters, false}; }
-    Slot pool() const { return kRecords + footprint.records; }
+    Slot qnodes() const { return kRecords + footprint.records; }
     Slot slots(bool queues) const {
-        return queues ? pool() + locks::QueueNodes::slots(locks_at_once) : footprint.home;
+        return queues ? qnodes() + locks::QueueNodes::slots(locks_at_once) : footprint.home;
     }
     template <class F>
-    locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_pool) const {
-        return {fabric, 0, kRecords, its_pool, view(), limits};
+    locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_nodes) const {
+        return {fabric, 0, kRecords, its_nodes, view(), limits};
     }
 };
 
@@ -67,12 +67,12 @@ struct LockLocal {
     using F = BrokenFabric<Fault>;
     using Made = Lock<F>;
     F fabric;
-    locks::QueueNodes pool;
+    locks::QueueNodes qnodes;
     Made lock;
 
     LockLocal(CheckerFabric& real, const LockSetup& setup)
-        : fabric(real), pool(real.self(), setup.pool(), setup.locks_at_once),
-          lock(setup.env(fabric, pool)) {}
+        : fabric(real), qnodes(real.self(), setup.qnodes(), setup.locks_at_once),
+          lock(setup.env(fabric, qnodes)) {}
 };
 
 /// The program of what each process has; its class says as `Made` whose words there are.

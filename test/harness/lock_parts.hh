@@ -1,4 +1,4 @@
-// What a lock of all.def is made of, for one rank of a test's world, on nodes of two ranks.
+// What a lock of all.def is made of, for one rank of a test, on nodes of two ranks.
 #pragma once
 
 #include <string>
@@ -22,13 +22,13 @@ struct LockParts {
     using Slots = fabric::WindowSlots;
     static constexpr fabric::Slot kMostRecords = fabric::line(64);
 
-    /// Of a world of so many ranks.
+    /// For so many ranks.
     static constexpr fabric::LockSlots kinds(fabric::Rank ranks) {
         return {.nodes = Slots::node_count(ranks), .elements = kMostRecords, .holders = 2};
     }
 
     explicit LockParts(F& f)
-        : fabric(f), pool(f.self(), Slots::nodes(f.size()), Slots::node_count(f.size())),
+        : fabric(f), qnodes(f.self(), Slots::nodes(f.size()), Slots::node_count(f.size())),
           records(Slots::elements(f.size(), kinds(f.size()))),
           holders(Slots::holders(f.size(), kinds(f.size()))), machine(nodes_of_two(f.size())),
           counters(topology::counters(machine, 0)) {}
@@ -38,13 +38,13 @@ struct LockParts {
         return {.fabric = fabric,
                 .home = Slots::lock,
                 .records = records,
-                .pool = pool,
+                .qnodes = qnodes,
                 .machine = view(),
                 .limits = limits};
     }
 
     F& fabric;
-    locks::QueueNodes pool;
+    locks::QueueNodes qnodes;
     fabric::Slot records, holders;
     topology::Machine machine;
     topology::Level counters;

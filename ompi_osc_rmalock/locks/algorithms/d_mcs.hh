@@ -14,7 +14,7 @@
 // Deviations from the paper
 //   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here, and inverted: 0 waits.
 //   D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
-//   D3  Nodes come from a pool, so that one process can be in the queues of many targets.
+//   D3  A process has many nodes, so that it can be in the queues of many targets.
 //   D4  The hand-over is posted and not flushed: only its waiter looks for it.
 //   D5  There is no shared mode: shared acquires queue like exclusive ones.
 //
@@ -40,10 +40,10 @@ class DMcs {
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit DMcs(const LockEnv<F>& env)
-        : fabric_(env.fabric), queue_(env.fabric), home_(env.home), pool_(env.pool) {}
+        : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = pool_.take();
+        const Word node = qnodes_.take();
         if (queue_.join({target, home_}, node))
             queue_.await_and_take_status(node);
         return {name_of(node)};
@@ -54,7 +54,7 @@ class DMcs {
         Value succ = queue_.next(node);
         if (succ == 0)
             succ = queue_.leave({target, home_}, node);
-        pool_.give(node);
+        qnodes_.give(node);
         if (succ != 0) {
             queue_.tell(succ, kGranted);
             fabric_.handed_over(node_of(succ).rank);
@@ -73,7 +73,7 @@ class DMcs {
     F& fabric_;
     McsQueue<F> queue_;
     Slot home_;
-    QueueNodes& pool_;
+    QueueNodes& qnodes_;
 };
 
 } // namespace rmalock::locks

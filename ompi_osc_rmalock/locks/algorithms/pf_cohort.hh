@@ -19,7 +19,7 @@
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
 // that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
 // MET (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
-// Words of a pool node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
+// Words of a queue node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
 // many registrations in S are the holder's, to be taken back with the phase: its own, if it has
@@ -144,7 +144,7 @@ struct PfCohortWords {
     static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2;
 
     /// STATUS and HW. PHASE says what S said without its exclusives, and whether one of their
-    /// registrations has been left to the successor; else it is DIRECT, a CohortTurn.
+    /// registrations has been left to the successor; else it is DIRECT, a CohortHold.
     static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
     static constexpr Value inherited(Value message) { return message >> 59 & 1; }
     static constexpr bool tells_of_members(Value message) { return (message >> 61 & 1) != 0; }
@@ -152,7 +152,7 @@ struct PfCohortWords {
         return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(CohortTurn::kBits < 59 && kNameBits < 59);
+    static_assert(CohortHold::kBits < 59 && kNameBits < 59);
 };
 
 template <fabric::Fabric F>
@@ -182,8 +182,9 @@ class PfCohort : private PfCohortWords {
     explicit PfCohort(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), cohort_(env.fabric), drain_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members), home_(env.home),
-          records_(env.records + Members<F>::kMapSlots), pool_(env.pool), nodes_(env.machine.nodes),
-          my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
+          records_(env.records + Members<F>::kMapSlots), qnodes_(env.qnodes),
+          nodes_(env.machine.nodes), my_node_(nodes_.element(env.fabric.self())),
+          limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
@@ -215,23 +216,23 @@ class PfCohort : private PfCohortWords {
     }
 
     Hold acquire_exclusive(Rank target) {
-        const auto entry = cohort_.enter(cohort(target), pool_, limits_.t_l);
-        if (!entry.turn)
+        const auto entry = cohort_.enter(cohort(target), qnodes_, limits_.t_l);
+        if (!entry.lock)
             return Cohort<F>::hold(fetch_from_home(target), entry.passed);
         // The giver does not know the taker.
         if (entry.passed == 0)
             fabric_.handed_over(fabric_.self());
-        return Cohort<F>::hold(*entry.turn, entry.passed);
+        return Cohort<F>::hold(*entry.lock, entry.passed);
     }
 
     void release_exclusive(Rank target, Hold held) {
-        const Turn mine = extended(target, Cohort<F>::turn_of(held));
+        const CohortHold mine = extended(target, Cohort<F>::unpacked(held));
         const Value passed = Cohort<F>::passed_of(held);
         const auto words = cohort(target);
         const bool stays = mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
                            cohort_.has_next(words, mine);
         if (stays) {
-            Turn next = mine;
+            CohortHold next = mine;
             ++next.in_a_row, ++next.chain;
             fabric_.deliver(target);
             cohort_.pass(words, next, passed);
@@ -253,7 +254,6 @@ class PfCohort : private PfCohortWords {
     }
 
   private:
-    using Turn = CohortTurn;
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
 
     // ---- where the words are --------------------------------------------------------------------
@@ -279,15 +279,12 @@ class PfCohort : private PfCohortWords {
     /// For a reader that registered in the phase of `s`, behind an exclusive. Returns whether it
     /// may have joined a drain.
     bool wait_as_reader(Rank target, Value s) {
-        const Word node = pool_.take();
-        const bool guest = drain_.wait(drains(target), node, [&] { return is_over(target, s); });
-        pool_.give(node);
-        return guest;
+        return drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
     }
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    Turn fetch_from_home(Rank target) {
+    CohortHold fetch_from_home(Rank target) {
         const Word node = record(my_node_, target), met_others = field(node, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != 0;
         if (queues_first && queue_.join(word(target, kTail), node))
@@ -313,33 +310,33 @@ class PfCohort : private PfCohortWords {
     }
 
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
-    Turn take_over(Rank target, Value message, Value registered) {
+    CohortHold take_over(Rank target, Value message, Value registered) {
         if (is_phase(message))
             return take(target, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
-        const Turn before = Turn::unpacked(message);
+        const CohortHold before = CohortHold::unpacked(message);
         return {1, before.chain + 1, before.cohorts + registered, true, before.members};
     }
 
-    Turn take(Rank target, Value message, Turn turn, bool handed_over = false) {
+    CohortHold take(Rank target, Value message, CohortHold mine, bool handed_over = false) {
         if (readers(message) != 0 || tells_of_members(message)) {
-            const Word own = pool_.take();
-            turn.members = take_from_readers(target, own, message, handed_over);
-            pool_.give(own);
+            const Word own = qnodes_.take();
+            mine.members = take_from_readers(target, own, message, handed_over);
+            qnodes_.give(own);
         }
-        return turn;
+        return mine;
     }
 
     /// A chain at its end begins anew if its owner sees, for nothing, that no reader waits for
     /// that.
-    Turn extended(Rank target, Turn turn) {
-        if (turn.chain >= limits_.t_w && !turn.members && fabric_.same_node(target) &&
+    CohortHold extended(Rank target, CohortHold mine) {
+        if (mine.chain >= limits_.t_w && !mine.members && fabric_.same_node(target) &&
             readers(fabric_.get(word(target, kS))) == 0)
-            turn.chain = 0;
-        return turn;
+            mine.chain = 0;
+        return mine;
     }
 
-    void give_home(Rank target, const Turn& mine) {
+    void give_home(Rank target, const CohortHold& mine) {
         const Word node = record(my_node_, target);
         Value succ = 0;
         if (mine.queued) {
@@ -348,14 +345,14 @@ class PfCohort : private PfCohortWords {
             if (succ == 0)
                 succ = queue_.leave(word(target, kTail), node);
         }
-        if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < Turn::kMostCohorts) {
+        if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < CohortHold::kMostCohorts) {
             fabric_.deliver(target);
             queue_.tell(succ, mine.packed());
             fabric_.handed_over(node_of(succ).rank);
         } else
             change_phase(target, mine, succ);
         // The next of the cohort uses the node; it has to be clean by then. All of its words are
-        // cleaned here: the writer that took the cohort's first turn may have flushed nothing
+        // cleaned here: the writer that took the cohort's first lock may have flushed nothing
         // since.
         if (mine.queued)
             fabric_.flush(node.rank);
@@ -400,7 +397,7 @@ class PfCohort : private PfCohortWords {
     }
 
     /// Lets the readers in that wait, and has the next writer take the target from them.
-    void change_phase(Rank target, const Turn& mine, Value succ) {
+    void change_phase(Rank target, const CohortHold& mine, Value succ) {
         if (mine.members) {
             fabric_.deliver(target);
             members_.open(target, counters(target));
@@ -429,7 +426,7 @@ class PfCohort : private PfCohortWords {
     Drain<F> drain_;
     Members<F> members_;
     Slot home_, records_;
-    QueueNodes& pool_;
+    QueueNodes& qnodes_;
     const topology::Level& nodes_;
     std::size_t my_node_;
     LockLimits limits_;

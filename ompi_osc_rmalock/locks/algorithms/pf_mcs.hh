@@ -118,7 +118,7 @@ class PfMcs : private PfMcsWords {
   public:
     static constexpr LockTraits kTraits{
         .name = "pf_mcs", .delivers = true, .needs = {.queue_nodes = true}};
-    /// Of an exclusive that has met nobody, see Turn.
+    /// Of an exclusive that has met nobody, see ExclusiveHold.
     static constexpr Hold kAlone{Value{1} << kNameBits};
 
     static Footprint footprint(const MachineView&) { return {.home = fabric::kWordsPerLine}; }
@@ -137,7 +137,7 @@ class PfMcs : private PfMcsWords {
 
     explicit PfMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
-          home_(env.home), pool_(env.pool), limits_(env.limits) {}
+          home_(env.home), qnodes_(env.qnodes), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         Value s;
@@ -149,9 +149,7 @@ class PfMcs : private PfMcsWords {
         return exclusives(s) == 0;
     }
     [[gnu::noinline]] Hold finish_shared(Rank target, Value s) {
-        const Word node = pool_.take();
-        drain_.wait(drains(target), node, [&] { return is_over(target, s); });
-        pool_.give(node);
+        drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
         return {};
     }
 
@@ -175,14 +173,14 @@ class PfMcs : private PfMcsWords {
             drain_alone(target, readers(s));
             return kAlone;
         }
-        return hold(limits_.t_l != 0 ? take_baton(target) : join_queue(target, pool_.take()));
+        return hold(limits_.t_l != 0 ? take_baton(target) : join_queue(target, qnodes_.take()));
     }
 
     void release_exclusive(Rank target, Hold held) {
         if (held.opaque == kAlone.opaque) [[likely]]
             change_phase(target, {}, 0);
         else
-            release_from_queue(target, turn(held));
+            release_from_queue(target, unpacked(held));
     }
 
     /// For diagnosis: whether an acquire would have to wait now.
@@ -195,7 +193,8 @@ class PfMcs : private PfMcsWords {
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
     static_assert(kNameBits < Baton<F>::kMessageBits);
-    static_assert(kLargestTurn < Value{1} << (64 - kNameBits) && kLargestTurn < kPhase / kX1);
+    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits) &&
+                  kLargestThreshold < kPhase / kX1);
     static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
@@ -205,12 +204,14 @@ class PfMcs : private PfMcsWords {
     /// What a holder knows: its node if it is in the queue, or 1 + what it knows about the baton if
     /// it had that; and how many exclusives there have been since the last change of phase, itself
     /// included. So many registrations are still in S.
-    struct Turn {
+    struct ExclusiveHold {
         Value node = 0;
         Value chain = 1;
     };
-    static constexpr Hold hold(Turn turn) { return {turn.chain << kNameBits | turn.node}; }
-    static Turn turn(Hold hold) { return {hold.opaque & kNameMask, hold.opaque >> kNameBits}; }
+    static constexpr Hold hold(ExclusiveHold mine) { return {mine.chain << kNameBits | mine.node}; }
+    static ExclusiveHold unpacked(Hold hold) {
+        return {hold.opaque & kNameMask, hold.opaque >> kNameBits};
+    }
 
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
 
@@ -221,7 +222,7 @@ class PfMcs : private PfMcsWords {
 
     // ---- exclusives -----------------------------------------------------------------------------
     /// Of an exclusive that has been in the queue, or had the baton.
-    [[gnu::noinline]] void release_from_queue(Rank target, Turn mine) {
+    [[gnu::noinline]] void release_from_queue(Rank target, ExclusiveHold mine) {
         const bool in_a_row = mine.chain < limits_.t_w;
         if (limits_.t_l != 0) {
             if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain) {
@@ -235,7 +236,7 @@ class PfMcs : private PfMcsWords {
         Value succ = queue_.next(node);
         if (succ == 0)
             succ = queue_.leave(word(target, kTail), node);
-        pool_.give(node);
+        qnodes_.give(node);
         if (succ != 0 && in_a_row) {
             fabric_.deliver(target);
             tell(succ, direct(mine.chain));
@@ -243,7 +244,7 @@ class PfMcs : private PfMcsWords {
             change_phase(target, mine, succ);
     }
 
-    Turn join_queue(Rank target, Word node) {
+    ExclusiveHold join_queue(Rank target, Word node) {
         Value message = 0;
         if (queue_.join(word(target, kTail), node)) {
             message = queue_.await_and_take_status(node);
@@ -266,8 +267,8 @@ class PfMcs : private PfMcsWords {
     }
 
     // ---- exclusives that may be passed ----------------------------------------------------------
-    Turn take_baton(Rank target) {
-        const auto got = baton_.take(word(target, kHw), word(target, kTail), pool_, limits_.t_l);
+    ExclusiveHold take_baton(Rank target) {
+        const auto got = baton_.take(word(target, kHw), word(target, kTail), qnodes_, limits_.t_l);
         // The giver does not know the taker, but all are on one node.
         if (got.passed == 0 && is_handover(got.message))
             fabric_.handed_over(fabric_.self());
@@ -277,7 +278,7 @@ class PfMcs : private PfMcsWords {
         return {got.passed + 1, 1};
     }
 
-    static constexpr Value passed(Turn mine) { return mine.node != 0 ? mine.node - 1 : 0; }
+    static constexpr Value passed(ExclusiveHold mine) { return mine.node != 0 ? mine.node - 1 : 0; }
 
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
@@ -290,9 +291,9 @@ class PfMcs : private PfMcsWords {
     void drain_alone(Rank target, Value r) {
         if (r == 0)
             return;
-        const Word node = pool_.take();
+        const Word node = qnodes_.take();
         drain(target, node, r);
-        pool_.give(node);
+        qnodes_.give(node);
     }
 
     void drain(Rank target, Word node, Value r) {
@@ -304,14 +305,14 @@ class PfMcs : private PfMcsWords {
     }
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
-    [[gnu::always_inline]] void change_phase(Rank target, Turn mine, Value succ) {
+    [[gnu::always_inline]] void change_phase(Rank target, ExclusiveHold mine, Value succ) {
         const Value s = fabric_.fetch_add_after_data(word(target, kS), kPhase - mine.chain * kX1);
         if ((s & ~kPhase) != mine.chain * kX1) [[unlikely]]
             let_in(target, mine, succ, s);
     }
 
     /// Lets the readers in that waited in the phase of `s`, and has the next exclusive drain them.
-    [[gnu::noinline]] void let_in(Rank target, Turn mine, Value succ, Value s) {
+    [[gnu::noinline]] void let_in(Rank target, ExclusiveHold mine, Value succ, Value s) {
         if (readers(s) != 0) {
             fabric_.mode_changed();
             const Value first = drain_.admit(drains(target));
@@ -336,7 +337,7 @@ class PfMcs : private PfMcsWords {
     Baton<F> baton_;
     Drain<F> drain_;
     Slot home_;
-    QueueNodes& pool_;
+    QueueNodes& qnodes_;
     LockLimits limits_;
 };
 

@@ -29,7 +29,7 @@ class RmaMcs {
         .name = "rma_mcs", .shared = false, .needs = {.queue_nodes = true, .tree = true}};
 
     static Footprint footprint(const MachineView& machine) {
-        return {.home = QueueTree<F>::kRootSlots,
+        return {.home = QueueTreeWords::kRootSlots,
                 .records = QueueTree<F>::element_slots(machine.tree)};
     }
 
@@ -45,7 +45,7 @@ class RmaMcs {
     Hold acquire_exclusive(Rank target) { return tree_.hold(tree_.acquire(target)); }
 
     void release_exclusive(Rank target, Hold hold) {
-        tree_.release(target, tree_.turn(hold), [](bool) { return true; });
+        tree_.release(target, tree_.unpacked(hold), [](bool) { return true; });
     }
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }

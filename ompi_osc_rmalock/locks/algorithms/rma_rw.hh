@@ -75,15 +75,51 @@
 
 namespace rmalock::locks {
 
+/// Its words beside the tree's (QueueTreeWords). Beside each bit: what it promises, and the race
+/// that it settles.
+struct RmaRwWords {
+    // Of a counter: each word on a line of its own.
+    static constexpr Slot kArrive = 0, kDepart = fabric::kWordsPerLine,
+                          kCounterSlots = 2 * fabric::kWordsPerLine;
+
+    // ARRIVE. A reader counts itself in and sees the bits in one atomic, so either it sees WRITE,
+    // or the writer that set it counts the reader.
+    /// WRITE: a reader that arrives now is not in. A writer adds it to close the counter and again
+    /// to reset it, so two writers may not overlap: the tree keeps them apart.
+    static constexpr Value kWrite = Value{1} << 62;
+    /// ROUND: another round of the writer's wait has begun; readers that wait look at PAR again. One
+    /// bit is enough: a reader that misses two changes looks a round later.
+    static constexpr Value kRound = Value{1} << 61, kRounds = 2;
+    /// GEN: flips with every reset, by the carry out of WRITE. A reader that saw WRITE is in when it
+    /// differs, even if the next writer has set WRITE again (D5).
+    static constexpr Value generation(Value arrive) { return arrive >> 63; }
+    static constexpr Value round(Value arrive) { return arrive / kRound % kRounds; }
+    static constexpr Value readers(Value arrive) { return arrive % kRound; }
+
+    // DEPART.
+    /// PAR: GEN while readers that wait may join. The writer flips it in the step in which it finds
+    /// the count full, so none joins behind its back (D9).
+    static constexpr Value kParity = Value{1} << 63;
+    /// A negative count has borrowed from the parity: sign-extend first, then subtract.
+    static constexpr Value departed(Value depart) {
+        return static_cast<Value>(static_cast<std::int64_t>(depart << 1) >> 1);
+    }
+    static constexpr Value parity(Value depart) { return (depart - departed(depart)) >> 63; }
+    /// DEPART of an open counter of which `arrive`, before it was closed to readers, all departed.
+    static constexpr Value all_departed(Value arrive) {
+        return generation(arrive) * kParity + readers(arrive);
+    }
+};
+
 template <fabric::Fabric F>
-class RmaRw {
+class RmaRw : private RmaRwWords {
   public:
     static constexpr LockTraits kTraits{.name = "rma_rw",
                                         .needs = {.queue_nodes = true, .tree = true}};
 
     /// The elements' records, then the counters'.
     static Footprint footprint(const MachineView& machine) {
-        return {.home = QueueTree<F>::kRootSlots,
+        return {.home = QueueTreeWords::kRootSlots,
                 .records = QueueTree<F>::element_slots(machine.tree) +
                            machine.counters.records() * kCounterSlots};
     }
@@ -113,16 +149,16 @@ class RmaRw {
     void release_shared(Rank target, Hold) { fabric_.add(depart(my_counter(target)), 1); }
 
     Hold acquire_exclusive(Rank target) {
-        const auto turn = tree_.acquire(target);
-        if (turn.from_readers)
+        const auto mine = tree_.acquire(target);
+        if (mine.from_readers)
             set_counters_to_write(target);
-        return tree_.hold(turn);
+        return tree_.hold(mine);
     }
 
     void release_exclusive(Rank target, Hold hold) {
-        const auto turn = tree_.turn(hold);
-        tree_.release(target, turn, [&](bool alone) {
-            const bool to_readers = alone || turn.total >= limits_.t_w;
+        const auto mine = tree_.unpacked(hold);
+        tree_.release(target, mine, [&](bool alone) {
+            const bool to_readers = alone || mine.total >= limits_.t_w;
             if (to_readers)
                 reset_counters(target);
             return to_readers;
@@ -142,24 +178,6 @@ class RmaRw {
     }
 
   private:
-    static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
-    static constexpr Value kWrite = Value{1} << 62, kRound = Value{1} << 61, kRounds = 2;
-
-    static constexpr Value generation(Value arrive) { return arrive >> 63; }
-    static constexpr Value round(Value arrive) { return arrive / kRound % kRounds; }
-    static constexpr Value readers(Value arrive) { return arrive % kRound; }
-
-    static constexpr Value kParity = Value{1} << 63;
-    /// A negative count has borrowed from the parity: sign-extend first, then subtract.
-    static constexpr Value departed(Value depart) {
-        return static_cast<Value>(static_cast<std::int64_t>(depart << 1) >> 1);
-    }
-    static constexpr Value parity(Value depart) { return (depart - departed(depart)) >> 63; }
-    /// DEPART of an open counter of which `arrive`, before it was closed to readers, all departed.
-    static constexpr Value all_departed(Value arrive) {
-        return generation(arrive) * kParity + readers(arrive);
-    }
-
     /// ARRIVE of the counter of group `group`.
     Word counter(std::size_t group, Rank target) const {
         const topology::RecordPlace at = counters_.place(group, target);
@@ -168,7 +186,7 @@ class RmaRw {
     Word my_counter(Rank target) const {
         return counter(counters_.element(fabric_.self()), target);
     }
-    static Word depart(Word arrive) { return field(arrive, fabric::kWordsPerLine); }
+    static Word depart(Word arrive) { return field(arrive, kDepart); }
 
     /// DEPART of every counter when all readers that a writer waits for have departed.
     using Open = std::array<Value, QueueNodes::kMaxNodes>; // more ranks than that have another lock

@@ -50,7 +50,7 @@ class Baton {
     static constexpr Value kMostPassed = (Value{1} << kPassedBits) - 1;
 
     /// What a process that has the baton knows.
-    struct Turn {
+    struct Taken {
         Value message;
         Value passed; ///< how many have taken it past the first of the queue, this process included
     };
@@ -58,21 +58,21 @@ class Baton {
     explicit Baton(F& fabric) : fabric_(fabric), queue_(fabric) {}
 
     /// `limit`: T_L, at most kMostPassed.
-    Turn take(Word baton, Word tail, QueueNodes& pool, Value limit) {
+    Taken take(Word baton, Word tail, QueueNodes& qnodes, Value limit) {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))
             return {message(seen), passed(seen) + 1};
-        const Word node = pool.take();
+        const Word node = qnodes.take();
         if (queue_.join(tail, node))
             queue_.await_and_take_status(node);
-        const Turn turn{as_first(baton), 0};
+        const Taken got{as_first(baton), 0};
         Value succ = queue_.next(node);
         if (succ == 0)
             succ = queue_.leave(tail, node);
         if (succ != 0)
             queue_.tell(succ, kFirst);
-        pool.give(node);
-        return turn;
+        qnodes.give(node);
+        return got;
     }
 
     void give(Word baton, Value message, Value passed) {

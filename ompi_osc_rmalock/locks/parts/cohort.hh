@@ -11,12 +11,12 @@
 //               had to fetch the lock from its home ]
 //               A writer that finds 0 fetches the lock; all others wait for the baton. It promises
 //               the giver a taker: more than `in a row` means that one has come and is not in.
-//    BATON      what the holder knows (CohortTurn), or HEAD: the lock is to be fetched
+//    BATON      what the holder knows (CohortHold), or HEAD: the lock is to be fetched
 //    WAITING    the tail of the baton's queue
 //
 //    enter  if FADD(COME, 1) == 0: fetch
 //           take(BATON);  if HEAD: fetch
-//    pass   give(BATON, turn)                     where GET(COME) > in a row
+//    pass   give(BATON, what it knows)                     where GET(COME) > in a row
 //    leave  if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
 //
 // Races. A writer that comes between GET(COME) and `leave` finds a COME that is not 0, so it waits,
@@ -37,7 +37,7 @@
 namespace rmalock::locks {
 
 /// What a holder of a cohort knows, and tells the next one.
-struct CohortTurn {
+struct CohortHold {
     Value in_a_row = 1;   ///< of its node have had the lock
     Value chain = 1;      ///< since the last change of phase, itself included
     Value cohorts = 1;    ///< registered at home for them
@@ -49,7 +49,7 @@ struct CohortTurn {
     static constexpr unsigned kCountBits = 20, kCohortBits = 12,
                               kBits = 2 * kCountBits + kCohortBits + 2;
     static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
-    static_assert(kLargestTurn < Value{1} << kCountBits);
+    static_assert(kLargestThreshold < Value{1} << kCountBits);
 
     constexpr Value packed() const {
         Value v = queued * Value{2} + members;
@@ -57,7 +57,7 @@ struct CohortTurn {
         v = v << kCountBits | chain;
         return v << kCountBits | in_a_row;
     }
-    static constexpr CohortTurn unpacked(Value v) {
+    static constexpr CohortHold unpacked(Value v) {
         constexpr Value kCount = (Value{1} << kCountBits) - 1;
         const Value flags = v >> (2 * kCountBits + kCohortBits);
         return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
@@ -68,49 +68,49 @@ struct CohortTurn {
 template <fabric::Fabric F>
 class Cohort {
   public:
-    using Baton = locks::Baton<F, CohortTurn::kBits>;
+    using Baton = locks::Baton<F, CohortHold::kBits>;
 
     /// The words of a target.
     struct Words {
         Word come, baton, waiting;
     };
     struct Entry {
-        std::optional<CohortTurn> turn; ///< none: the lock is to be fetched from its home
+        std::optional<CohortHold> lock; ///< none: the lock is to be fetched from its home
         Value passed;                   ///< what `pass` and `leave` want back
     };
 
     explicit Cohort(F& fabric) : fabric_(fabric), baton_(fabric) {}
 
     /// `limit`: T_L.
-    Entry enter(const Words& words, QueueNodes& pool, Value limit) {
+    Entry enter(const Words& words, QueueNodes& qnodes, Value limit) {
         if (fabric_.fetch_add(words.come, 1) == 0)
             return {std::nullopt, 0};
         const auto got =
-            baton_.take(words.baton, words.waiting, pool, std::min(limit, Baton::kMostPassed));
+            baton_.take(words.baton, words.waiting, qnodes, std::min(limit, Baton::kMostPassed));
         if (got.message == kHead)
             return {std::nullopt, got.passed};
-        return {CohortTurn::unpacked(got.message), got.passed};
+        return {CohortHold::unpacked(got.message), got.passed};
     }
 
     /// Whether a writer of the node waits.
-    bool has_next(const Words& words, const CohortTurn& mine) {
+    bool has_next(const Words& words, const CohortHold& mine) {
         return fabric_.get(words.come) > mine.in_a_row;
     }
     /// To the next one, which has_next has seen.
-    void pass(const Words& words, const CohortTurn& next, Value passed) {
+    void pass(const Words& words, const CohortHold& next, Value passed) {
         baton_.give(words.baton, next.packed(), passed);
     }
     /// The lock is at home again.
-    void leave(const Words& words, const CohortTurn& mine, Value passed) {
+    void leave(const Words& words, const CohortHold& mine, Value passed) {
         if (fabric_.fetch_add(words.come, Value{0} - mine.in_a_row) != mine.in_a_row)
             baton_.give(words.baton, kHead, passed);
     }
 
-    static Hold hold(const CohortTurn& turn, Value passed) {
-        return {turn.packed() << Baton::kPassedBits | passed};
+    static Hold hold(const CohortHold& mine, Value passed) {
+        return {mine.packed() << Baton::kPassedBits | passed};
     }
-    static CohortTurn turn_of(Hold held) {
-        return CohortTurn::unpacked(held.opaque >> Baton::kPassedBits);
+    static CohortHold unpacked(Hold held) {
+        return CohortHold::unpacked(held.opaque >> Baton::kPassedBits);
     }
     static Value passed_of(Hold held) { return held.opaque & Baton::kMostPassed; }
 

@@ -4,7 +4,7 @@
 //
 // Words: RO of a target (atomic); JOIN of it, the list of all readers that wait (push_list.hh), for
 // the end of their phase or for a round of the writer that drains (patience.hh); DRN of the
-// drainer's node of the pool (mailbox).
+// drainer's queue node (mailbox).
 //
 //    RO     [ inside:24 | drainer:40 ]   readers it still waits for, maybe < 0; the drainer's node
 //
@@ -54,7 +54,7 @@ struct DrainWords {
 template <fabric::Fabric F>
 class Drain {
   public:
-    static constexpr Slot kDrn = 2; ///< of a pool node
+    static constexpr Slot kDrn = 2; ///< of a queue node
 
     explicit Drain(F& fabric) : fabric_(fabric), waiting_(fabric) {}
 
@@ -68,12 +68,16 @@ class Drain {
         fabric_.handed_over(drainer.rank);
     }
 
-    /// Returns when the caller, which waits with `own`, was admitted by the end of its phase
-    /// (`is_over` says so): false, or may have joined a drain: true.
+    /// Returns when the caller was admitted by the end of its phase (`is_over` says so): false, or
+    /// may have joined a drain: true.
     template <class IsOver>
-    bool wait(const DrainWords& words, Word own, IsOver&& is_over) {
-        return waiting_.wait(words.join, own, is_over,
-                             [&](Value drainer) { return joins(words, drainer, is_over); });
+    bool wait(const DrainWords& words, QueueNodes& qnodes, IsOver&& is_over) {
+        const Word own = qnodes.take();
+        const bool joined = waiting_.wait(words.join, own, is_over, [&](Value drainer) {
+            return joins(words, drainer, is_over);
+        });
+        qnodes.give(own);
+        return joined;
     }
 
     /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the

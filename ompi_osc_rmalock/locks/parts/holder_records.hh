@@ -32,6 +32,18 @@ struct HolderPlaces {
     Slot largest = 0;                 ///< how many processes a node has at most
 };
 
+/// A holder record.
+struct HolderWord {
+    /// How many the process holds, or is about to acquire. Only the process itself changes the
+    /// record, before the first verb of an acquire and after the last of a release: a look that
+    /// finds 0 comes before the acquire or after the release.
+    static constexpr Value kOne = Value{1} << 40;
+    /// The target, where there is one; of several only that there are.
+    static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
+    static constexpr bool several(Value record) { return HolderWord::several(record); }
+    static constexpr Rank target(Value record) { return static_cast<Rank>(record - kOne) - 1; }
+};
+
 template <fabric::Fabric F>
 class HolderRecords {
   public:
@@ -46,11 +58,11 @@ class HolderRecords {
     /// in between.
     void enter(Rank target) {
         if (kept())
-            fabric_.add_single_writer(places_.mine, entry(target));
+            fabric_.add_single_writer(places_.mine, HolderWord::entry(target));
     }
     void leave(Rank target) {
         if (kept())
-            fabric_.add_single_writer(places_.mine, Value{0} - entry(target));
+            fabric_.add_single_writer(places_.mine, Value{0} - HolderWord::entry(target));
     }
 
     /// Targets, each once.
@@ -89,9 +101,6 @@ class HolderRecords {
     }
 
   private:
-    static constexpr Value kOne = Value{1} << 40;
-    static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
-
     /// `each` of every node, from number `from` on; where there are fewer processes there are
     /// zeros.
     void look(std::span<const Rank> nodes, Slot from, Slot each, Targets& found) {
@@ -99,10 +108,10 @@ class HolderRecords {
         const std::span records = std::span(memory).first(nodes.size() * each);
         fabric_.scan(nodes, places_.first + fabric::line(from), fabric::kWordsPerLine, records);
         for (const Value record : records) {
-            if (record >= 2 * kOne)
+            if (HolderWord::several(record))
                 found.all_ = true;
             else if (record != 0)
-                found.add(static_cast<Rank>(record - kOne) - 1);
+                found.add(HolderWord::target(record));
         }
     }
 

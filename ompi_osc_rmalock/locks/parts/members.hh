@@ -14,7 +14,7 @@
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member
-//    GONE of a waiting writer's node of the pool: so many counters have drained
+//    GONE of a waiting writer's node (qnodes.hh): so many counters have drained
 //
 //    arrive   v = FADD(A, 1)                                 // the one atomic of a member's reader
 //             v.MB:  if v.W: await A.GEN != v.GEN, or give up
@@ -84,7 +84,7 @@ class Members : private MemberWord {
   public:
     static constexpr Slot kMapSlots = fabric::kWordsPerLine;
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
-    static constexpr Slot kGone = 4; ///< of a pool node; 0-3 are in mcs_queue.hh, drain.hh,
+    static constexpr Slot kGone = 4; ///< of a queue node; 0-3 are in mcs_queue.hh, drain.hh,
                                      ///< push_list.hh
 
     /// The map is slots `map`... of every rank; a node's record is at `counter` of the rank and

@@ -1,7 +1,7 @@
 // Queue nodes: where a process waits, one per target it holds or awaits, and how words name them.
 //
 // The papers give each process one NEXT and one STATUS. A process of MPI may hold and await locks
-// on many targets at once, so nodes are pool slots here. A node is one cache line of its owner's
+// on many targets at once, so it has many nodes here. A node is one cache line of its owner's
 // state: others write into it, only its owner waits on it. Nodes are all zero while they are free.
 //
 // A name is 40 bits, so that a word has room for a count or a kind beside it:
@@ -53,8 +53,8 @@ class QueueNodes {
     /// The slots `nodes` nodes take.
     static constexpr Slot slots(unsigned nodes) { return nodes * kNodeSlots; }
 
-    /// A free node. The window sizes the pool for as many locks as it lets a process hold and await
-    /// at once; running out is an error of the window, not a state a lock could wait in.
+    /// A free node. The window has one for each lock that it lets a process hold and await at
+    /// once; running out is an error of the window, not a state a lock could wait in.
     Word take() {
         for (unsigned i = 0; i < nodes_; i += kBits) {
             const std::atomic_ref<Value> used(used_[i / kBits]);

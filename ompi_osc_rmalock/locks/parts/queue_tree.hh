@@ -8,7 +8,7 @@
 //    at t              TAIL of level 1
 //    at place(i, j, t) for i = 2 … N: TAIL of the queue of element j of level i, and the node
 //                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
-//    in the pool       the process's own node, in the queue of level N
+//    of the process    its own queue node, in the queue of level N
 //
 // STATUS is one of
 //
@@ -42,8 +42,8 @@
 //   T6  One tree per target, its records dealt out over the members of an element.
 //
 // Memory at each rank, in lines: 1 for the root, the sum over levels i = 2 … N of
-// ceil(P / members of an element), and the pool. TAIL shares a line with the element's node: both
-// are touched when the element's turn changes.
+// ceil(P / members of an element), and the queue nodes. TAIL shares a line with the element's node:
+// both are touched when the element's turn changes.
 #pragma once
 
 #include <algorithm>
@@ -67,12 +67,41 @@ inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machin
     return limits;
 }
 
-template <fabric::Fabric F>
-class QueueTree {
-  public:
-    static constexpr Slot kRootSlots = 1;
-    static constexpr Slot kElementSlots = fabric::kWordsPerLine;
+/// Its words. Beside each: what it promises, and the race that it settles.
+struct QueueTreeWords {
+    // At home: TAIL of level 1. Of an element's record: its node in the queue of the level above,
+    // and TAIL of its own queue.
+    static constexpr Slot kRootSlots = 1, kElementNode = 0, kElementTail = 2,
+                          kElementSlots = fabric::kWordsPerLine;
 
+    // STATUS, written once, by the predecessor, and never 0: a waiter that sees it has been told.
+    /// PASS: the lock is the waiter's; nobody else has been told.
+    static constexpr Value kPass = Value{1} << 62;
+    /// ACQUIRE_PARENT: the element's node above is out of its queue and clean, so the waiter may
+    /// use it.
+    static constexpr Value kAcquireParent = Value{2} << 62;
+    /// MODE_CHANGE: the counters are reset and flushed. Without the flush the reset could land
+    /// behind the flags of the waiter, and clear them.
+    static constexpr Value kModeChange = Value{3} << 62;
+
+    /// Of PASS: how many of this queue have had the lock in a row, and how many critical sections
+    /// there have been since MODE_CHANGE.
+    static constexpr unsigned kCountBits = 24;
+    static constexpr Value kCountMask = (Value{1} << kCountBits) - 1;
+    static_assert(kLargestThreshold <= kCountMask);
+    static constexpr Value pass(Value chain, Value total) {
+        return kPass | chain << kCountBits | total;
+    }
+    static constexpr bool is_pass(Value status) { return status >> 62 == 1; }
+    static constexpr Value total(Value status) { return status & kCountMask; }
+    static constexpr Value chain(Value status) {
+        return is_pass(status) ? status >> kCountBits & kCountMask : 1;
+    }
+};
+
+template <fabric::Fabric F>
+class QueueTree : private QueueTreeWords {
+  public:
     /// Slots at each rank for the elements' records.
     static Slot element_slots(const topology::Tree& tree) {
         Slot records = 0;
@@ -83,7 +112,7 @@ class QueueTree {
 
     /// The root's record is at the home, the elements' are the first of the lock's other records.
     explicit QueueTree(const LockEnv<F>& env)
-        : fabric_(env.fabric), queue_(env.fabric), root_(env.home), pool_(env.pool),
+        : fabric_(env.fabric), queue_(env.fabric), root_(env.home), qnodes_(env.qnodes),
           tree_(env.machine.tree), limits_(env.limits) {
         Slot elements = env.records;
         for (unsigned i = 2; i <= tree_.levels(); ++i) {
@@ -94,18 +123,18 @@ class QueueTree {
 
     /// What a holder knows: its node, and how many critical sections there have been since
     /// MODE_CHANGE, its own included.
-    struct Turn {
+    struct TreeHold {
         Word node;
         Value total;
         bool from_readers; ///< nobody handed over the lock: it is to be taken from the readers
     };
-    static Hold hold(Turn turn) { return {turn.total << kNameBits | name_of(turn.node)}; }
-    static Turn turn(Hold hold) {
+    static Hold hold(TreeHold mine) { return {mine.total << kNameBits | name_of(mine.node)}; }
+    static TreeHold unpacked(Hold hold) {
         return {node_of(hold.opaque & kNameMask), hold.opaque >> kNameBits, false};
     }
 
-    Turn acquire(Rank target) {
-        const Word own = pool_.take();
+    TreeHold acquire(Rank target) {
+        const Word own = qnodes_.take();
         for (unsigned i = tree_.levels();; --i) {
             if (queue_.join(tail(i, target), node(i, target, own))) {
                 const Value status = queue_.await_status(node(i, target, own));
@@ -123,32 +152,15 @@ class QueueTree {
     /// successor has shown itself. It returns whether a successor has to take the lock from the
     /// readers.
     template <class LeaveRoot>
-    void release(Rank target, Turn mine, LeaveRoot&& leave_root) {
+    void release(Rank target, TreeHold mine, LeaveRoot&& leave_root) {
         release_level(tree_.levels(), target, mine, leave_root);
-        pool_.give(mine.node);
+        qnodes_.give(mine.node);
     }
 
     /// For diagnosis: whether somebody has the lock or waits for it.
     bool is_taken(Rank target) { return fabric_.get({target, root_}) != 0; }
 
   private:
-    static constexpr Slot kElementNode = 0, kElementTail = 2; // of an element's record
-
-    static constexpr unsigned kCountBits = 24;
-    static constexpr Value kCountMask = (Value{1} << kCountBits) - 1;
-    static_assert(kLargestTurn <= kCountMask);
-    static constexpr Value kPass = Value{1} << 62, kAcquireParent = Value{2} << 62,
-                           kModeChange = Value{3} << 62;
-
-    static constexpr Value pass(Value chain, Value total) {
-        return kPass | chain << kCountBits | total;
-    }
-    static constexpr bool is_pass(Value status) { return status >> 62 == 1; }
-    static constexpr Value total(Value status) { return status & kCountMask; }
-    static constexpr Value chain(Value status) {
-        return is_pass(status) ? status >> kCountBits & kCountMask : 1;
-    }
-
     /// The record of the caller's element at level i of 2 … N.
     Word record(unsigned i, Rank target) const {
         const topology::Level& level = tree_.level(i);
@@ -164,7 +176,7 @@ class QueueTree {
     }
 
     template <class LeaveRoot>
-    void release_level(unsigned i, Rank target, const Turn& mine, LeaveRoot& leave_root) {
+    void release_level(unsigned i, Rank target, const TreeHold& mine, LeaveRoot& leave_root) {
         const Word here = node(i, target, mine.node);
         Value succ = queue_.next(here);
         const Value in_a_row = chain(queue_.take_status(here));
@@ -197,7 +209,7 @@ class QueueTree {
     McsQueue<F> queue_;
     Slot root_;
     std::array<Slot, kMaxLevels + 1> elements_{};
-    QueueNodes& pool_;
+    QueueNodes& qnodes_;
     const topology::Tree& tree_;
     LockLimits limits_;
 };

@@ -23,7 +23,7 @@ class GatedLock final : public WindowLock {
         : kept_(kTraits.needs.tree || kTraits.needs.nodes
                     ? std::make_unique<const LockConfig>(config)
                     : nullptr),
-          pool_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), config.slots.nodes),
+          qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), config.slots.nodes),
           lock_(env(fabric, kept_ ? *kept_ : config)), nodes_(config.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
                 nodes_.seen_by(fabric.self(), config.machine.nodes, holders(fabric, config)),
@@ -64,7 +64,7 @@ class GatedLock final : public WindowLock {
         return {.fabric = fabric,
                 .home = fabric::WindowSlots::lock,
                 .records = fabric::WindowSlots::elements(fabric.size(), config.slots),
-                .pool = pool_,
+                .qnodes = qnodes_,
                 .machine = config.view(),
                 .limits = Lock::limits(config.thresholds, config.view())};
     }
@@ -75,7 +75,7 @@ class GatedLock final : public WindowLock {
     }
 
     const std::unique_ptr<const LockConfig> kept_; ///< where the lock refers to the machine
-    QueueNodes pool_;
+    QueueNodes qnodes_;
     Lock lock_;
     const NodeTable nodes_;
     Gate gate_;
@@ -85,7 +85,7 @@ class GatedLock final : public WindowLock {
 /// by this name, to inline its uncontended paths.
 using WordLock = GatedLock<fabric::NodeFabric, PfMcs<fabric::NodeFabric>>;
 
-/// Makes it if the design is for it, in place: it is quicker to reach there. Otherwise as make().
+/// Makes it if the config is for it, in place: it is quicker to reach there. Otherwise as make().
 void make_word_lock(const LockConfig& config, fabric::NodeFabric& fabric,
                     std::optional<WordLock>& lock);
 

@@ -26,10 +26,11 @@ std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
         Value value = 0;
         const auto read = std::from_chars(text.data() + begin, text.data() + end, value);
-        if (read.ec != std::errc() || read.ptr != text.data() + end || value > kLargestTurn ||
+        if (read.ec != std::errc() || read.ptr != text.data() + end || value > kLargestThreshold ||
             values.size() == topology::kMostItems) {
             why = "it is auto, or up to " + std::to_string(topology::kMostItems) +
-                  " numbers from 0 to " + std::to_string(kLargestTurn) + ", separated by commas";
+                  " numbers from 0 to " + std::to_string(kLargestThreshold) +
+                  ", separated by commas";
             return {};
         }
         values.push_back(value);

@@ -24,10 +24,10 @@ class DMcsMutant {
     static locks::Footprint footprint(const locks::MachineView&) { return {.home = 1}; }
 
     explicit DMcsMutant(const locks::LockEnv<F>& env)
-        : fabric_(env.fabric), home_(env.home), pool_(env.pool) {}
+        : fabric_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     locks::Hold acquire_exclusive(locks::Rank target) {
-        Word node = pool_.take();
+        Word node = qnodes_.take();
         // The nodes of unflushed_prepare are kept by a neighbour, as an element's are in RMA-MCS.
         if (M == Mutation::unflushed_prepare)
             node.rank = (node.rank + 1) % fabric_.size();
@@ -53,7 +53,7 @@ class DMcsMutant {
             succ = fabric_.await(locks::field(node, kNext), fabric::differs(0));
         if (M == Mutation::unflushed_prepare)
             node.rank = fabric_.self();
-        pool_.give(node);
+        qnodes_.give(node);
         if (succ != 0)
             fabric_.put(locks::field(locks::node_of(succ), kStatus), 0);
     }
@@ -68,7 +68,7 @@ class DMcsMutant {
 
     F& fabric_;
     Slot home_;
-    locks::QueueNodes& pool_;
+    locks::QueueNodes& qnodes_;
 };
 
 } // namespace rmalock::check

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "broken_fabric.hh"
-#include "fabric/layout.hh"
+#include "locks/algorithms/rma_rw.hh"
 
 namespace rmalock::check::rma_fault {
 
@@ -12,8 +12,10 @@ struct NoFlush : Sound {
 };
 
 // A tree of the root alone has no element records: the counters are on the lines behind the root's.
-inline constexpr Slot kArrive = fabric::kWordsPerLine, kDepart = 2 * fabric::kWordsPerLine;
-inline constexpr Value kParity = Value{1} << 63;
+using Words = locks::RmaRwWords;
+inline constexpr Slot kArrive = fabric::kWordsPerLine + Words::kArrive,
+                      kDepart = fabric::kWordsPerLine + Words::kDepart;
+inline constexpr Value kParity = Words::kParity;
 
 /// Listing 6 as printed: the writer flags the counters and does not look for readers inside.
 struct NoDrain : Sound {
