@@ -68,23 +68,30 @@ static rmalock_element_t core_element(const struct ompi_datatype_t* predefined) 
                                .extent = (uint32_t)(predefined->super.ub - predefined->super.lb)};
 }
 
-/* The kernels of an operation on a predefined type, or NULL. Those of a type are looked up once; two
- * threads that do so at a time store the same. An entry is one word, so that no thread sees that
- * kernels are known before it sees which; relaxed, because constants are all that it leads to. */
+/* Not inline, so that what calls it keeps nothing for it. */
+static __attribute__((noinline)) const rmalock_kernels_t*
+look_kernels_up(const struct ompi_op_t* op, rmalock_op_t core_op,
+                const struct ompi_datatype_t* predefined) {
+    static const rmalock_kernels_t none = {NULL, NULL};
+    const rmalock_kernels_t* kernels = rmalock_kernels_of(core_element(predefined), core_op);
+    return NULL == kernels || !op_is_defined(op, core_op, predefined) ? &none : kernels;
+}
+
+/* The kernels of an operation on a predefined type; without kernels if there are none. Those of a
+ * type are looked up once; two threads that do so at a time store the same. An entry is one word,
+ * so that no thread sees that kernels are known before it sees which; relaxed, because constants
+ * are all that it leads to. */
 static inline const rmalock_kernels_t* kernels_of(const struct ompi_op_t* op, rmalock_op_t core_op,
                                                   const struct ompi_datatype_t* predefined) {
-    enum { UNKNOWN, NONE }; /* nothing has these addresses */
-    static _Atomic(uintptr_t) table[OMPI_DATATYPE_MAX_PREDEFINED][RMALOCK_OP_OTHER + 1];
-    _Atomic(uintptr_t)* const entry = &table[predefined->id][core_op];
-    uintptr_t kernels = atomic_load_explicit(entry, memory_order_relaxed);
-    if (OPAL_UNLIKELY(UNKNOWN == kernels)) {
-        kernels = (uintptr_t)rmalock_kernels(core_element(predefined), core_op);
-        if (0 == kernels || !op_is_defined(op, core_op, predefined)) {
-            kernels = NONE;
-        }
+    static _Atomic(const rmalock_kernels_t*) table[OMPI_DATATYPE_MAX_PREDEFINED]
+                                                  [RMALOCK_OP_OTHER + 1];
+    _Atomic(const rmalock_kernels_t*)* const entry = &table[predefined->id][core_op];
+    const rmalock_kernels_t* kernels = atomic_load_explicit(entry, memory_order_relaxed);
+    if (OPAL_UNLIKELY(NULL == kernels)) {
+        kernels = look_kernels_up(op, core_op, predefined);
         atomic_store_explicit(entry, kernels, memory_order_relaxed);
     }
-    return NONE == kernels ? NULL : (const rmalock_kernels_t*)kernels;
+    return kernels;
 }
 
 /* What the core's callbacks need of an accumulate. */
@@ -127,7 +134,7 @@ typedef struct {
     struct ompi_op_t* op;
     rmalock_op_t core_op;
     struct ompi_datatype_t* element;
-    const rmalock_kernels_t* kernels; /* of core_op on element, or NULL */
+    const rmalock_kernels_t* kernels; /* of core_op on element; NULL: not looked up yet */
     struct ompi_win_t* win;
     rmalock_completion_t* completion; /* or NULL */
 } call_t;
@@ -234,6 +241,8 @@ static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
         if (NULL == r->element) {
             return osc_rmalock_error(RMALOCK_ERR_TYPE);
         }
+    }
+    if (NULL == r->kernels) {
         r->kernels = kernels_of(r->op, r->core_op, r->element);
     }
     if (!op_is_defined(r->op, r->core_op, r->element)) {
@@ -258,13 +267,15 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
                              struct ompi_op_t* op, struct ompi_win_t* win,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
-    const rmalock_kernels_t* const kernels =
-        ompi_datatype_is_predefined(target_dt) ? kernels_of(op, core_op, target_dt) : NULL;
-    if (OPAL_LIKELY(!osc_rmalock_gpus() && NULL != kernels) && origin_dt == target_dt &&
-        (NULL == result_dt || result_dt == target_dt)) {
+    const rmalock_kernels_t* kernels = NULL;
+    if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
+        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
+        kernels = kernels_of(op, core_op, target_dt);
         const size_t size = target_dt->super.size;
-        void* elements = rmalock_direct_elements(osc_rmalock_window(win), target, target_disp,
-                                                 size * (size_t)target_count);
+        void* elements = NULL == kernels->shared
+                             ? NULL
+                             : rmalock_direct_elements(osc_rmalock_window(win), target, target_disp,
+                                                       size * (size_t)target_count);
         if (NULL != elements && 0 == ((uintptr_t)elements & (size - 1))) {
             /* One element costs no less without its atomic than the question does. */
             const bool alone = target_count > 1 && rmalock_alone(osc_rmalock_window(win), target);

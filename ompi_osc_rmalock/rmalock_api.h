@@ -332,11 +332,11 @@ typedef struct rmalock_element {
 typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* result, size_t count);
 /* The kernels of an operation on a type. */
 typedef struct rmalock_kernels {
-    rmalock_kernel_t shared; /* aligned elements, each atomically */
-    rmalock_kernel_t alone;  /* elements that nobody else touches */
+    rmalock_kernel_t shared; /* aligned elements, each atomically; NULL: there is none */
+    rmalock_kernel_t alone;  /* elements that nobody else touches; NULL: there is none */
 } rmalock_kernels_t;
 /* NULL: there are none. */
-const rmalock_kernels_t* rmalock_kernels(rmalock_element_t element, rmalock_op_t op);
+const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_op_t op);
 
 /*
  * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are contiguous arrays of `count`
@@ -352,7 +352,7 @@ typedef struct rmalock_combination {
     size_t count;
     rmalock_element_t element;
     rmalock_op_t op;
-    const rmalock_kernels_t* kernels; /* of `op` on `element`, or NULL */
+    const rmalock_kernels_t* kernels; /* of `op` on `element`; not NULL */
     const rmalock_layout_t* target_side;
     bool target_is_array; /* a plain one of `count` elements, like operand and result */
     void* host_arg;

@@ -234,7 +234,7 @@ bool rmalock_alone(rmalock_window_t* window, int target) {
     return as_window(window).sharing(target) == rmalock::window::Sharing::alone;
 }
 
-const rmalock_kernels_t* rmalock_kernels(rmalock_element_t element, rmalock_op_t op) {
+const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_op_t op) {
     return rmalock::window::kernels_for(element, op);
 }
 

@@ -655,7 +655,7 @@ bool sum_up(Member& member, rmalock_flavor_t flavor, std::size_t skew) {
     what.count = kElements;
     what.element = {RMALOCK_KIND_REAL, sizeof(double), sizeof(double)};
     what.op = RMALOCK_OP_SUM;
-    what.kernels = rmalock_kernels(what.element, what.op);
+    what.kernels = rmalock_kernels_of(what.element, what.op);
     what.target_side = &side;
     const auto at = static_cast<std::ptrdiff_t>(skew);
     bool good = rmalock_lock_all(window, false) == RMALOCK_OK;
@@ -665,7 +665,7 @@ bool sum_up(Member& member, rmalock_flavor_t flavor, std::size_t skew) {
     barrier(&member);
     what.operand = nullptr;
     what.op = RMALOCK_OP_NO_OP;
-    what.kernels = rmalock_kernels(what.element, what.op);
+    what.kernels = rmalock_kernels_of(what.element, what.op);
     what.result = before.data();
     good &= rmalock_accumulate(window, "MPI_Get_accumulate", 0, at, &what) == RMALOCK_OK;
     good &= rmalock_flush_local(window, 0) == RMALOCK_OK;
@@ -799,7 +799,7 @@ bool complete_in_one_round_trip(Member& member) {
         sum.count = 1;
         sum.element = {RMALOCK_KIND_UNSIGNED, sizeof round, sizeof round};
         sum.op = RMALOCK_OP_SUM;
-        sum.kernels = rmalock_kernels(sum.element, sum.op);
+        sum.kernels = rmalock_kernels_of(sum.element, sum.op);
         sum.target_side = &there;
         good &= rmalock_start(window, targets.data(), 3, false) == RMALOCK_OK;
         for (const int target : targets) {

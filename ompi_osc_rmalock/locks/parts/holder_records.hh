@@ -40,7 +40,7 @@ struct HolderWord {
     static constexpr Value kOne = Value{1} << 40;
     /// The target, where there is one; of several only that there are.
     static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
-    static constexpr bool several(Value record) { return HolderWord::several(record); }
+    static constexpr bool several(Value record) { return record >= 2 * kOne; }
     static constexpr Rank target(Value record) { return static_cast<Rank>(record - kOne) - 1; }
 };
 

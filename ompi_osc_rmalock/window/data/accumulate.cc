@@ -90,7 +90,7 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     if (status != RMALOCK_OK || what.count == 0)
         return status;
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
-    if (!by_kernel || what.kernels == nullptr)
+    if (!by_kernel || what.kernels->shared == nullptr)
         return accumulate_locked(call, target, what, place);
     if (place.network) {
         send_accumulate(target, what, place);
@@ -131,7 +131,7 @@ void combine_array(const rmalock_combination_t& what, const NativeArray& native,
         native.copy_to(what.result);
     // Our own code wherever there is any, so that an element behaves alike on every path: Open
     // MPI's vectorised sums of 8- and 16-bit integers saturate where others wrap.
-    if (what.kernels != nullptr)
+    if (what.kernels->alone != nullptr)
         what.kernels->alone(array, what.operand, nullptr, what.count);
     else if (what.op == RMALOCK_OP_REPLACE)
         native.copy_from(what.operand);
