@@ -8,9 +8,9 @@
 namespace rmalock::ucx {
 
 constexpr unsigned kMessageId = 17, kWordId = 18;
-/// With our prefix and UCX's own headers it stays within the 8 KiB fragments of UCX's TCP and
-/// shared memory.
-constexpr std::size_t kMostMessageBytes = 7936;
+/// With our prefix and UCX's own headers it stays within the 64 KiB pieces of TCP that Worker asks
+/// for: one system call for each. Other transports send it in several fragments.
+constexpr std::size_t kMostMessageBytes = (64U << 10) - 256;
 
 struct Callbacks {
     /// A put, get or posted word is complete at this side.

@@ -34,6 +34,8 @@ std::optional<Prefix> prefix_of(const void* data, std::size_t bytes,
 } // namespace
 
 void Callbacks::finish_message(Message& message) {
+    message.long_room.reset();
+    message.worker->message_bytes_in_flight_.fetch_sub(message.bytes, std::memory_order_relaxed);
     message.worker->messages_in_flight_.fetch_sub(1, std::memory_order_release);
     message.worker->messages_.give_back(message);
 }
@@ -75,10 +77,10 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
 Worker::Lock Worker::locked_for_message() {
     for (;;) {
         Lock lock = locked();
-        if (messages_in_flight_.load(std::memory_order_relaxed) < kMostMessages)
+        if (has_room_for_message())
             return lock;
         lock.unlock();
-        wait_for(fabric::Waiter(), [this] { return messages_in_flight_.load() < kMostMessages; });
+        wait_for(fabric::Waiter(), [this] { return has_room_for_message(); });
     }
 }
 
@@ -232,21 +234,20 @@ void Worker::transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byt
                          std::span<const std::byte> data) {
     Message& message = messages_.take();
     message.worker = this;
-    if (message.bytes == nullptr)
-        message.bytes.reset(new std::byte[sizeof(Prefix) + most_message_bytes_]);
+    const std::size_t bytes = sizeof(Prefix) + header.size() + data.size();
+    std::byte* const room = message.room_for(bytes);
     const Prefix prefix{options_.self, header.size()};
-    std::byte* end = message.bytes.get();
+    std::byte* end = room;
     std::memcpy(end, &prefix, sizeof prefix);
     end += sizeof prefix;
     end = std::copy(header.begin(), header.end(), end);
-    end = std::copy(data.begin(), data.end(), end);
+    std::copy(data.begin(), data.end(), end);
     ucp_request_param_t param = telling(Callbacks::sent, &message);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
     messages_in_flight_.fetch_add(1, std::memory_order_relaxed);
-    const auto bytes = static_cast<std::size_t>(end - message.bytes.get());
-    const ucs_status_ptr_t given =
-        ucp_am_send_nbx(endpoint, id, nullptr, 0, message.bytes.get(), bytes, &param);
+    message_bytes_in_flight_.fetch_add(bytes, std::memory_order_relaxed);
+    const ucs_status_ptr_t given = ucp_am_send_nbx(endpoint, id, nullptr, 0, room, bytes, &param);
     if (!UCS_PTR_IS_PTR(given))
         Callbacks::finish_message(message);
     completed_at_once("send a message", given);

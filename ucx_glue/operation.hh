@@ -61,10 +61,22 @@ struct Operation {
     std::atomic<bool> done{false};
 };
 
-/// The copy of an active message that UCX sends from.
+/// The copy of an active message that UCX sends from. The room of a short one is kept for the next;
+/// that of a long one goes with it, since many that are under way together would keep megabytes.
 struct Message {
+    static constexpr std::size_t kShort = 8U << 10;
+
     Worker* worker = nullptr;
-    std::unique_ptr<std::byte[]> bytes;
+    std::unique_ptr<std::byte[]> short_room, long_room;
+    std::size_t bytes = 0;
+
+    std::byte* room_for(std::size_t size) {
+        std::unique_ptr<std::byte[]>& room = size <= kShort ? short_room : long_room;
+        if (room == nullptr)
+            room.reset(new std::byte[size <= kShort ? kShort : size]);
+        bytes = size;
+        return room.get();
+    }
 };
 
 } // namespace rmalock::ucx

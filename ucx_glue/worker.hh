@@ -65,7 +65,7 @@ struct Connections {
 class Worker {
   public:
     /// Messages that this side still keeps a copy of before send() waits.
-    static constexpr std::size_t kMostMessages = 1024;
+    static constexpr std::size_t kMostMessages = 1024, kMostBytesOfMessages = 8U << 20;
 
     struct Options {
         PeerId self = 0;
@@ -220,8 +220,8 @@ class Worker {
     // ---- active messages ------------------------------------------------------------------------
     /// Sends header and data, both copied. Messages to one peer arrive in the order they were sent;
     /// one to oneself may arrive before the call returns.
-    /// At most most_message_bytes() in total. While kMostMessages are under way, send() waits for
-    /// one to leave; send_locked never waits.
+    /// At most most_message_bytes() in total. While kMostMessages are under way, or as many bytes
+    /// as kMostBytesOfMessages, send() waits for one to leave; send_locked never waits.
     void send(Peer& peer, std::span<const std::byte> header, std::span<const std::byte> data);
     void send_locked(Peer& peer, std::span<const std::byte> header,
                      std::span<const std::byte> data);
@@ -324,6 +324,10 @@ class Worker {
                      std::span<const std::byte> data);
 
     void throw_failure();
+    bool has_room_for_message() const {
+        return messages_in_flight_.load(std::memory_order_relaxed) < kMostMessages &&
+               message_bytes_in_flight_.load(std::memory_order_relaxed) < kMostBytesOfMessages;
+    }
     Lock locked_for_message();
     std::uint64_t fetched(const fabric::Waiter& waiter, Operation& operation);
     void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
@@ -359,7 +363,7 @@ class Worker {
     std::size_t in_flight_ = 0;          ///< issued requests that are not complete
     FreeList<Operation> operations_;
     FreeList<Message> messages_;
-    std::atomic<std::size_t> messages_in_flight_{0};
+    std::atomic<std::size_t> messages_in_flight_{0}, message_bytes_in_flight_{0};
 
     // UCX lets go of everything above when these close, in this order.
     std::unique_ptr<ucp_context, ContextCloser> context_;
