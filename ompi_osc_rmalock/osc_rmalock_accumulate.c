@@ -10,13 +10,13 @@
 
 /* By op_type; RMALOCK_OP_OTHER is what the core leaves to Open MPI's own functions. */
 static const rmalock_op_t op_table[OMPI_OP_NUM_OF_TYPES] = {
-    [OMPI_OP_NULL] = RMALOCK_OP_OTHER,   [OMPI_OP_MAX] = RMALOCK_OP_MAX,
-    [OMPI_OP_MIN] = RMALOCK_OP_MIN,      [OMPI_OP_SUM] = RMALOCK_OP_SUM,
-    [OMPI_OP_PROD] = RMALOCK_OP_PROD,    [OMPI_OP_LAND] = RMALOCK_OP_LAND,
-    [OMPI_OP_BAND] = RMALOCK_OP_BAND,    [OMPI_OP_LOR] = RMALOCK_OP_LOR,
-    [OMPI_OP_BOR] = RMALOCK_OP_BOR,      [OMPI_OP_LXOR] = RMALOCK_OP_LXOR,
-    [OMPI_OP_BXOR] = RMALOCK_OP_BXOR,    [OMPI_OP_MAXLOC] = RMALOCK_OP_OTHER,
-    [OMPI_OP_MINLOC] = RMALOCK_OP_OTHER, [OMPI_OP_REPLACE] = RMALOCK_OP_REPLACE,
+    [OMPI_OP_NULL] = RMALOCK_OP_OTHER,    [OMPI_OP_MAX] = RMALOCK_OP_MAX,
+    [OMPI_OP_MIN] = RMALOCK_OP_MIN,       [OMPI_OP_SUM] = RMALOCK_OP_SUM,
+    [OMPI_OP_PROD] = RMALOCK_OP_PROD,     [OMPI_OP_LAND] = RMALOCK_OP_LAND,
+    [OMPI_OP_BAND] = RMALOCK_OP_BAND,     [OMPI_OP_LOR] = RMALOCK_OP_LOR,
+    [OMPI_OP_BOR] = RMALOCK_OP_BOR,       [OMPI_OP_LXOR] = RMALOCK_OP_LXOR,
+    [OMPI_OP_BXOR] = RMALOCK_OP_BXOR,     [OMPI_OP_MAXLOC] = RMALOCK_OP_MAXLOC,
+    [OMPI_OP_MINLOC] = RMALOCK_OP_MINLOC, [OMPI_OP_REPLACE] = RMALOCK_OP_REPLACE,
 };
 
 static rmalock_op_t op_of(const struct ompi_op_t* op) {
@@ -34,7 +34,24 @@ static bool op_is_defined(const struct ompi_op_t* op, rmalock_op_t core_op,
 }
 
 static rmalock_kind_t kind_of(const struct ompi_datatype_t* predefined) {
-    if (1 != predefined->super.nbElems) { /* a pair */
+    switch (ompi_op_ddt_map[predefined->id]) {
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE: /* MPI_REAL16 is another type of that size */
+        return RMALOCK_KIND_REAL;
+    case OMPI_OP_BASE_TYPE_C_DOUBLE_COMPLEX:
+    case OMPI_OP_BASE_TYPE_C_LONG_DOUBLE_COMPLEX:
+        return RMALOCK_KIND_COMPLEX;
+    case OMPI_OP_BASE_TYPE_SHORT_INT:
+    case OMPI_OP_BASE_TYPE_2INT:
+    case OMPI_OP_BASE_TYPE_LONG_INT:
+        return RMALOCK_KIND_SIGNED_INT;
+    case OMPI_OP_BASE_TYPE_FLOAT_INT:
+    case OMPI_OP_BASE_TYPE_DOUBLE_INT:
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE_INT:
+        return RMALOCK_KIND_REAL_INT;
+    default:
+        break;
+    }
+    if (1 != predefined->super.nbElems) { /* a pair of two of a kind, in Fortran */
         return RMALOCK_KIND_OTHER;
     }
     switch (predefined->super.id) {

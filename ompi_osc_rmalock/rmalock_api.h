@@ -308,16 +308,20 @@ typedef enum rmalock_op {
     RMALOCK_OP_BXOR,
     RMALOCK_OP_REPLACE,
     RMALOCK_OP_NO_OP,
-    RMALOCK_OP_OTHER /* MPI_MINLOC, MPI_MAXLOC: only the host knows how */
+    RMALOCK_OP_MAXLOC,
+    RMALOCK_OP_MINLOC,
+    RMALOCK_OP_OTHER
 } rmalock_op_t;
 
 typedef enum rmalock_kind {
     RMALOCK_KIND_SIGNED,
     RMALOCK_KIND_UNSIGNED,
-    RMALOCK_KIND_REAL,    /* float, double */
-    RMALOCK_KIND_COMPLEX, /* of floats */
+    RMALOCK_KIND_REAL,    /* float, double, long double */
+    RMALOCK_KIND_COMPLEX, /* of these */
     RMALOCK_KIND_BOOL,
-    RMALOCK_KIND_OTHER /* wider types, pairs: only the host knows how */
+    RMALOCK_KIND_SIGNED_INT, /* a pair: a signed integer, and an int */
+    RMALOCK_KIND_REAL_INT,   /* a pair: a real number, and an int */
+    RMALOCK_KIND_OTHER       /* only the host knows how */
 } rmalock_kind_t;
 
 /* The predefined type that all elements of an accumulate have. */
@@ -333,7 +337,7 @@ typedef void (*rmalock_kernel_t)(void* elements, const void* operand, void* resu
 /* The kernels of an operation on a type. */
 typedef struct rmalock_kernels {
     rmalock_kernel_t shared; /* aligned elements, each atomically; NULL: there is none */
-    rmalock_kernel_t alone;  /* elements that nobody else touches; NULL: there is none */
+    rmalock_kernel_t alone; /* elements that nobody else touches, an extent apart; NULL: likewise */
 } rmalock_kernels_t;
 /* NULL: there are none. */
 const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_op_t op);

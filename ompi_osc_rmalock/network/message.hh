@@ -26,9 +26,9 @@ struct MessageHeader {
     std::uint8_t op;           ///< rmalock_op_t
     std::uint8_t element_kind; ///< rmalock_kind_t
     std::uint8_t has_operand;
-    std::uint32_t element_size;
-    WindowId window;    ///< at the target
-    std::uint64_t runs; ///< how many Runs the data begin with
+    std::uint16_t element_size, element_extent; ///< neighbours are an extent apart
+    WindowId window;                            ///< at the target
+    std::uint64_t runs;                         ///< how many Runs the data begin with
     /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
     std::uint64_t ticket;
 };

@@ -23,10 +23,16 @@ std::string name_of_kind(MessageKind kind) {
 
 /// Of an accumulate, such as "sum of real".
 std::string name_of_operation(const MessageHeader& header) {
-    static constexpr const char* kOperations[] = {"sum",  "prod", "max",     "min",
-                                                  "land", "lor",  "lxor",    "band",
-                                                  "bor",  "bxor", "replace", "no_op"};
-    static constexpr const char* kTypes[] = {"signed", "unsigned", "real", "complex", "bool"};
+    static constexpr const char* kOperations[] = {"sum",     "prod",  "max",    "min",   "land",
+                                                  "lor",     "lxor",  "band",   "bor",   "bxor",
+                                                  "replace", "no_op", "maxloc", "minloc"};
+    static constexpr const char* kTypes[] = {"signed",
+                                             "unsigned",
+                                             "real",
+                                             "complex",
+                                             "bool",
+                                             "pair of signed and int",
+                                             "pair of real and int"};
     return name_of(kOperations, header.op) + " of " + name_of(kTypes, header.element_kind);
 }
 
@@ -36,9 +42,13 @@ bool is_accumulate(const MessageHeader& header) {
 
 std::string flaw_of_operation(const MessageHeader& header) {
     if (!is_accumulate(header))
-        return std::has_single_bit(header.element_size) && header.element_size <= 8
+        return std::has_single_bit(header.element_size) && header.element_size <= 8 &&
+                       header.element_extent == header.element_size
                    ? ""
                    : "no element of this size can be swapped";
+    if (header.element_size == 0 || header.element_size > header.element_extent)
+        return "elements of " + std::to_string(header.element_size) + " bytes, " +
+               std::to_string(header.element_extent) + " apart";
     // What is no value of an enumeration must not become one.
     if (header.element_kind >= RMALOCK_KIND_OTHER || header.op >= RMALOCK_OP_OTHER)
         return "the operation is not defined for the type";
@@ -59,7 +69,7 @@ std::string flaw_of_length(const MessageHeader& header, std::span<const std::byt
     const std::size_t rest = data.size() - runs.size() * sizeof(MessageRun);
     if (header.runs == 0 || runs.size() != header.runs)
         return "not as many runs as the header says";
-    const std::uint64_t most = UINT64_MAX / 2 / header.element_size / runs.size();
+    const std::uint64_t most = UINT64_MAX / 2 / header.element_extent / runs.size();
     std::uint64_t elements = 0;
     for (const MessageRun& run : runs) {
         if (run.count == 0 || run.count > most)
@@ -69,7 +79,7 @@ std::string flaw_of_length(const MessageHeader& header, std::span<const std::byt
     if (!is_accumulate(header) && elements != 1)
         return "more than one element to be swapped";
     const std::uint64_t operands = is_accumulate(header) ? header.has_operand : 2;
-    const std::uint64_t expected = operands * elements * header.element_size;
+    const std::uint64_t expected = operands * elements * header.element_extent;
     return rest == expected ? ""
                             : std::to_string(rest) + " bytes of operands where " +
                                   std::to_string(expected) + " belong to the runs";

@@ -455,6 +455,105 @@ static void wide_elements(void) {
     window_close(&w);
 }
 
+enum { WIDE_ARRAY = 5000, WIDE_ROUNDS = 60 }; // several messages
+
+/// Of a wide type, its real part.
+static double first_number(const struct basic* b, const void* from) {
+    const size_t bytes = b->kind == 'c' ? b->value / 2 : b->value;
+    double narrow = 0;
+    long double wide = 0;
+    memcpy(bytes == sizeof narrow ? (void*)&narrow : &wide, from, bytes);
+    return bytes == sizeof narrow ? narrow : (double)wide;
+}
+
+/// Adds 1 to the last element, by turns with all others; returns the sum of what was fetched of it.
+static double add_arrays_and_singles(const struct window* w, const struct basic* b, char* ones,
+                                     char* seen) {
+    double fetched = 0;
+    for (int i = 0; i < WIDE_ROUNDS; ++i) {
+        const bool single = (i + T.rank) % 3 != 0;
+        const int first = single ? WIDE_ARRAY - 1 : 0, count = WIDE_ARRAY - first;
+        OK(MPI_Get_accumulate(ones, count, b->type, seen, count, b->type, 0,
+                              at(w, 0, (MPI_Aint)first * (MPI_Aint)b->bytes), count, b->type,
+                              MPI_SUM, w->win));
+        OK(MPI_Win_flush(0, w->win));
+        fetched += first_number(b, element(b, seen, count - 1));
+    }
+    return fetched;
+}
+
+/// All ranks add 1 to the same wide elements, as arrays and one by one, and fetch what was there:
+/// together 0 to the sum less 1, each once.
+static void wide_arrays_beside_singles(void) {
+    static const char* const types[] = {"MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX",
+                                        "MPI_C_LONG_DOUBLE_COMPLEX"};
+    struct window w;
+    if (!window_open(&w, WIDE_ARRAY * WIDEST, 1))
+        return;
+    static char ones[WIDE_ARRAY * WIDEST], seen[WIDE_ARRAY * WIDEST];
+    const double all = (double)WIDE_ROUNDS * T.ranks;
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+        const struct basic* b = basic_named(types[t]);
+        for (int e = 0; e < WIDE_ARRAY; ++e)
+            basic_set(b, element(b, ones, e), 1);
+        clear(&w);
+        OK(MPI_Win_lock_all(0, w.win));
+        const double fetched = add_arrays_and_singles(&w, b, ones, seen);
+        OK(MPI_Win_unlock_all(w.win));
+        double total = 0;
+        MPI_Allreduce(&fetched, &total, 1, MPI_DOUBLE, MPI_SUM, w.comm);
+        CHECK_REAL(all * (all - 1) / 2, total);
+        local_begin(&w);
+        if (T.rank == 0)
+            CHECK_REAL(all, first_number(b, element(b, w.base, WIDE_ARRAY - 1)));
+        local_end_all(&w);
+    }
+    window_close(&w);
+}
+
+/// All ranks replace pairs of equal numbers, as arrays and one by one. No fetched pair is one half
+/// of each of two.
+static void no_torn_pairs(void) {
+    static const char* const types[] = {"MPI_2INT", "MPI_DOUBLE_INT", "MPI_LONG_DOUBLE_INT",
+                                        "MPI_FLOAT_INT", "MPI_SHORT_INT"};
+    struct window w;
+    if (!window_open(&w, WIDE_ARRAY * WIDEST, 1))
+        return;
+    static char mine[WIDE_ARRAY * WIDEST], seen[WIDE_ARRAY * WIDEST];
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+        const struct basic* b = basic_named(types[t]);
+        clear(&w);
+        OK(MPI_Win_lock_all(0, w.win));
+        for (int i = 0; i < WIDE_ROUNDS; ++i) {
+            const int count = (i + T.rank) % 3 == 0 ? WIDE_ARRAY : 1;
+            const int number = i * T.ranks + T.rank;
+            for (int e = 0; e < count; ++e) {
+                basic_write(b->kind, b->value, element(b, mine, e), number);
+                memcpy(element(b, mine, e) + b->index, &number, sizeof number);
+            }
+            memset(seen, 0xee, sizeof seen);
+            OK(MPI_Get_accumulate(mine, count, b->type, seen, count, b->type, 0, at(&w, 0, 0),
+                                  count, b->type, i % 5 == 4 ? MPI_NO_OP : MPI_REPLACE, w.win));
+            OK(MPI_Win_flush(0, w.win));
+            for (int e = 0; e < count; ++e) {
+                char same[WIDEST] = {0};
+                int index;
+                memcpy(&index, element(b, seen, e) + b->index, sizeof index);
+                basic_write(b->kind, b->value, same, index);
+                CHECK_THAT(memcmp(same, element(b, seen, e),
+                                  b->value < 10 ? b->value : 10 /* of a long double */) == 0,
+                           "%s: element %d is torn", b->name, e);
+            }
+            for (size_t gap = (size_t)(count - 1) * b->bytes + b->index + sizeof(int);
+                 gap < (size_t)count * b->bytes; ++gap)
+                CHECK_EQ(0xee, (unsigned char)seen[gap]);
+        }
+        OK(MPI_Win_unlock_all(w.win));
+        MPI_Barrier(w.comm);
+    }
+    window_close(&w);
+}
+
 /// A reader that swaps and fetches whole elements never sees half an update.
 static void no_torn_elements(void) {
     struct window w;
@@ -618,6 +717,8 @@ static const struct test_case cases[] = {
     {.name = "interleaved_neighbours", .run = interleaved_neighbours, .each = IN_ANY},
     {.name = "arrays_beside_singles", .run = arrays_beside_singles, .each = IN_ANY},
     {.name = "wide_elements", .run = wide_elements, .each = IN_ANY},
+    {.name = "wide_arrays_beside_singles", .run = wide_arrays_beside_singles, .each = IN_ANY},
+    {.name = "no_torn_pairs", .run = no_torn_pairs, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},

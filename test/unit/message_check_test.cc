@@ -22,6 +22,7 @@ struct SentRequest {
                          .element_kind = RMALOCK_KIND_REAL,
                          .has_operand = 1,
                          .element_size = 8,
+                         .element_extent = 8,
                          .window = {.number = 3, .generation = 2},
                          .runs = 2,
                          .ticket = 0};
@@ -30,7 +31,7 @@ struct SentRequest {
 
     std::vector<std::byte> data() const {
         const std::size_t bytes = runs.size() * sizeof(MessageRun);
-        std::vector<std::byte> all(bytes + operands * header.element_size);
+        std::vector<std::byte> all(bytes + operands * header.element_extent);
         std::memcpy(all.data(), runs.data(), bytes);
         return all;
     }
@@ -49,7 +50,7 @@ MessageHeader bare(MessageKind kind, std::uint64_t ticket) {
 SentRequest swap() {
     SentRequest request;
     request.header.kind = MessageKind::compare_swap;
-    request.header.element_size = 4;
+    request.header.element_size = request.header.element_extent = 4;
     request.header.runs = 1;
     request.header.ticket = 0x100;
     request.runs = {{4, 1}};
@@ -80,6 +81,12 @@ TEST(MessageCheck, OperationsThatAreNotThere) {
     request = swap();
     request.header.element_size = 0;
     EXPECT_EQ(request.flaw(), "no element of this size can be swapped");
+    request = {};
+    request.header.element_size = 0;
+    EXPECT_EQ(request.flaw(), "elements of 0 bytes, 8 apart");
+    request.header.element_size = 8;
+    request.header.element_extent = 4;
+    EXPECT_EQ(request.flaw(), "elements of 8 bytes, 4 apart");
     request = {};
     request.header.kind = static_cast<MessageKind>(9);
     EXPECT_EQ(request.flaw(), "no kind of message");

@@ -1030,6 +1030,7 @@ struct Forged {
                                   .element_kind = RMALOCK_KIND_UNSIGNED,
                                   .has_operand = 1,
                                   .element_size = 8,
+                                  .element_extent = 8,
                                   .window = {.number = 0, .generation = 1},
                                   .runs = 1,
                                   .ticket = 0};

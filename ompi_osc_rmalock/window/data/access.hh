@@ -124,11 +124,11 @@ class Accesses : public Epochs {
 
     void send_accumulate(Rank target, const rmalock_combination_t& what,
                          const TargetAddress& place);
+    /// For pairs with gaps: a message takes gaps along, which the program's arrays may lack at their
+    /// end, and must keep. What is fetched is there on return.
+    void send_padded(Rank target, const rmalock_combination_t& what, const TargetAddress& place);
     void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
                                const void* desired, void* result, const TargetAddress& place);
-    void apply_run(const network::MessageHeader& header, Kernel kernel, std::byte* place,
-                   std::size_t count, std::span<const std::byte>& data,
-                   std::vector<std::byte>& result);
     [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
                                               std::byte* theirs, const Elements& mine,
                                               std::size_t bytes);

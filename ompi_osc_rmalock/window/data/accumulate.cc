@@ -9,9 +9,9 @@
 //
 // An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Accesses::sharing): vector loops.
 //
-// Origins of other nodes decide alike: what is CPU atomics here is a message to the target's CPU
-// from there (accumulate_far.cc). Where a network adapter does the atomics (Domain::nic) all
-// elements are locked.
+// Origins of other nodes send a message, by which the target's CPU decides alike
+// (accumulate_far.cc). What only the host can combine (RMALOCK_KIND_OTHER) they lock from there, as
+// they do everything where a network adapter does the atomics (Domain::nic).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -90,13 +90,16 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     if (status != RMALOCK_OK || what.count == 0)
         return status;
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
-    if (!by_kernel || what.kernels->shared == nullptr)
+    if (!by_kernel || what.kernels->alone == nullptr)
         return accumulate_locked(call, target, what, place);
     if (place.network) {
-        send_accumulate(target, what, place);
+        what.element.size == what.element.extent ? send_accumulate(target, what, place)
+                                                 : send_padded(target, what, place);
         return RMALOCK_OK;
     }
     const Kernel kernel = kernel_of(*what.kernels, sharing(target));
+    if (kernel == nullptr || what.element.size != what.element.extent)
+        return accumulate_locked(call, target, what, place);
     order(Direction::get);
     Elements mine{static_cast<const std::byte*>(what.operand), static_cast<std::byte*>(what.result),
                   what.element.size};
@@ -147,6 +150,28 @@ bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place)
 }
 
 } // namespace
+
+void Accesses::send_padded(Rank target, const rmalock_combination_t& what,
+                           const TargetAddress& place) {
+    const std::size_t bytes = what.count * what.element.extent;
+    const Scratch operand = scratch(bytes), result = scratch(bytes);
+    rmalock_combination_t padded = what;
+    ucx::Completion arrived;
+    if (what.operand != nullptr) {
+        std::memset(operand.get(), 0, bytes);
+        NativeArray(what, operand.get()).copy_from(what.operand);
+        padded.operand = operand.get();
+    }
+    if (what.result != nullptr) {
+        padded.result = result.get();
+        padded.completion = reinterpret_cast<rmalock_completion_t*>(&arrived);
+    }
+    send_accumulate(target, padded, place);
+    if (what.result == nullptr)
+        return;
+    remote_->wait_for(arrived);
+    NativeArray(what, result.get()).copy_to(what.result);
+}
 
 Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                    const TargetAddress& place) {

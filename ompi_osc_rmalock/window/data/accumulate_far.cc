@@ -18,12 +18,10 @@
 namespace rmalock::window {
 namespace {
 
-/// Of an accumulate from another node; null: there is none.
-Kernel shared_kernel_of(const network::MessageHeader& header) {
+const Kernels* kernels_of(const network::MessageHeader& header) {
     const rmalock_element_t element{static_cast<rmalock_kind_t>(header.element_kind),
-                                    header.element_size, header.element_size};
-    const Kernels* const kernels = kernels_for(element, static_cast<rmalock_op_t>(header.op));
-    return kernels != nullptr ? kernels->shared : nullptr;
+                                    header.element_size, header.element_extent};
+    return kernels_for(element, static_cast<rmalock_op_t>(header.op));
 }
 
 /// Collects runs and their operands, and sends as much as fits into a message at a time.
@@ -31,7 +29,7 @@ class Batch {
   public:
     Batch(network::Remote& remote, Rank target, network::MessageHeader header,
           const rmalock_combination_t& what, ucx::Completion* completion)
-        : remote_(remote), target_(target), header_(header), size_(what.element.size),
+        : remote_(remote), target_(target), header_(header), size_(what.element.extent),
           operand_(static_cast<const std::byte*>(what.operand)),
           result_(static_cast<std::byte*>(what.result)), completion_(completion),
           room_(remote.worker().most_message_bytes() - sizeof(network::MessageHeader)) {}
@@ -81,7 +79,7 @@ class Batch {
     network::Remote& remote_;
     Rank target_;
     network::MessageHeader header_;
-    std::size_t size_;
+    std::size_t size_; ///< of an element with its gaps
     const std::byte* operand_;
     std::byte* result_;
     ucx::Completion* completion_;
@@ -91,6 +89,33 @@ class Batch {
     std::vector<std::byte> data_;
 };
 
+/// Finds the elements in runs of their data: a pair with gaps has several, one of elements without
+/// gaps is of many. Calls use(address, elements that are an extent apart).
+template <class Use>
+class ElementStarts {
+  public:
+    ElementStarts(const rmalock_element_t& element, Use use) : element_(element), use_(use) {}
+
+    void add(std::uintptr_t address, std::size_t bytes) {
+        const std::size_t rest = std::min(bytes, missing_);
+        missing_ -= rest;
+        for (std::size_t at = rest; at < bytes;) {
+            const std::size_t whole = (bytes - at) / element_.size;
+            const std::size_t now =
+                element_.size == element_.extent ? std::max<std::size_t>(whole, 1) : 1;
+            use_(address + at, now);
+            const std::size_t data = now * element_.size;
+            missing_ = data - std::min(data, bytes - at);
+            at += data;
+        }
+    }
+
+  private:
+    const rmalock_element_t& element_;
+    Use use_;
+    std::size_t missing_ = 0; ///< of the last element's data
+};
+
 /// Takes `bytes` from the front of a message's data.
 std::span<const std::byte> take(std::span<const std::byte>& data, std::size_t bytes) {
     if (bytes > data.size())
@@ -98,6 +123,23 @@ std::span<const std::byte> take(std::span<const std::byte>& data, std::size_t by
     const auto front = data.first(bytes);
     data = data.subspan(bytes);
     return front;
+}
+
+/// `bytes` more at the end of an answer.
+std::byte* room_for(std::vector<std::byte>& result, std::size_t bytes) {
+    result.resize(result.size() + bytes);
+    return result.data() + (result.size() - bytes);
+}
+
+void swap_element(Sharing sharing, std::byte* place, std::span<const std::byte> compare,
+                  std::span<const std::byte> desired, std::byte* before) {
+    if (sharing == Sharing::shared) {
+        atomic_compare_swap(place, compare.size(), compare.data(), desired.data(), before);
+        return;
+    }
+    std::memcpy(before, place, compare.size());
+    if (std::memcmp(before, compare.data(), compare.size()) == 0)
+        std::memcpy(place, desired.data(), desired.size());
 }
 
 std::vector<network::MessageRun> take_runs(std::span<const std::byte>& data, std::size_t count) {
@@ -116,14 +158,18 @@ void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what,
     header.op = static_cast<std::uint8_t>(what.op);
     header.element_kind = static_cast<std::uint8_t>(what.element.kind);
     header.has_operand = what.operand != nullptr;
-    header.element_size = what.element.size;
+    header.element_size = static_cast<std::uint16_t>(what.element.size);
+    header.element_extent = static_cast<std::uint16_t>(what.element.extent);
     Batch batch(*remote_, target, header, what, network::as_completion(what.completion));
     const rmalock_layout_t& side = *what.target_side;
-    if (side.contiguous) {
-        batch.add(place.address + side.base, what.count);
+    if (what.target_is_array || side.contiguous) {
+        batch.add(place.address + (side.contiguous ? side.base : 0), what.count);
     } else {
+        ElementStarts starts(what.element, [&](std::uintptr_t at, std::size_t count) {
+            batch.add(place.address + at, count);
+        });
         for (Stream runs(side); runs.more(); runs.advance(runs.length()))
-            batch.add(place.address + runs.address(), runs.length() / what.element.size);
+            starts.add(runs.address(), runs.length());
     }
     batch.send();
 }
@@ -138,7 +184,7 @@ void Accesses::send_compare_and_swap(Rank target, std::size_t size, const void* 
     std::memcpy(data.data() + sizeof run + size, desired, size);
     network::MessageHeader header{};
     header.kind = network::MessageKind::compare_swap;
-    header.element_size = static_cast<std::uint32_t>(size);
+    header.element_size = header.element_extent = static_cast<std::uint16_t>(size);
     header.runs = 1;
     remote_->send(target, header, std::span(data).first(sizeof run + 2 * size),
                   static_cast<std::byte*>(result), size, nullptr);
@@ -146,22 +192,34 @@ void Accesses::send_compare_and_swap(Rank target, std::size_t size, const void* 
 
 bool Accesses::apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
                              std::vector<std::byte>& result) {
-    const std::size_t size = header.element_size;
     const Part& mine = part(rank());
     std::byte* const memory =
         mine.mapped ? segment_.base() + mine.address : reinterpret_cast<std::byte*>(mine.address);
     const std::vector<network::MessageRun> runs = take_runs(data, header.runs);
-    const auto misaligned = [&](const network::MessageRun& run) {
-        return !aligned(memory + run.offset, size);
-    };
+    const bool swaps = header.kind == network::MessageKind::compare_swap;
+    const Kernels kernels = swaps ? Kernels{} : *kernels_of(header);
     // The same rule as for origins of this node (accumulate.cc): a process that is not
     // alone in deciding how an element is accessed locks.
-    const bool locks = !mine.mapped || std::any_of(runs.begin(), runs.end(), misaligned);
-    const Kernel kernel = shared_kernel_of(header);
+    const bool no_atomics = !mine.mapped || (!swaps && kernels.shared == nullptr);
+    const auto locked = [&](const network::MessageRun& run) {
+        return no_atomics || !aligned(memory + run.offset, header.element_size);
+    };
+    const bool locks = std::any_of(runs.begin(), runs.end(), locked);
     if (locks && !accumulate_lock_.try_acquire_exclusive(rank()))
         return false;
-    for (const network::MessageRun& run : runs)
-        apply_run(header, kernel, memory + run.offset, run.count, data, result);
+    for (const network::MessageRun& run : runs) {
+        std::byte* const place = memory + run.offset;
+        const Sharing sharing = locked(run) ? Sharing::alone : Sharing::shared;
+        const std::size_t bytes = run.count * header.element_extent;
+        std::byte* const before = header.ticket != 0 ? room_for(result, bytes) : nullptr;
+        if (swaps) {
+            const auto compare = take(data, bytes), desired = take(data, bytes); // in this order
+            swap_element(sharing, place, compare, desired, before);
+            continue;
+        }
+        const auto operand = take(data, header.has_operand != 0 ? bytes : 0);
+        kernel_of(kernels, sharing)(place, operand.data(), before, run.count);
+    }
     if (locks)
         accumulate_lock_.release_exclusive(rank(), {});
     return true;
@@ -174,11 +232,12 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     };
     if (!remote_->reaches(from, comm_.size))
         return here("the sender has no part in");
-    if (header.kind == network::MessageKind::accumulate && shared_kernel_of(header) == nullptr)
+    if (header.kind == network::MessageKind::accumulate && kernels_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;
     for (const network::MessageRun& run : runs_of(header, data)) {
-        const std::uint64_t bytes = run.count * header.element_size;
+        // The gap behind the last element may lie outside.
+        const std::uint64_t bytes = (run.count - 1) * header.element_extent + header.element_size;
         const bool within = regions_ != nullptr ? regions_->mine().has(run.offset, bytes)
                                                 : run.offset <= size && bytes <= size - run.offset;
         if (!within)
@@ -186,39 +245,6 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
                         std::to_string(run.offset) + " are outside the memory of");
     }
     return "";
-}
-
-void Accesses::apply_run(const network::MessageHeader& header, Kernel kernel, std::byte* place,
-                         std::size_t count, std::span<const std::byte>& data,
-                         std::vector<std::byte>& result) {
-    const std::size_t size = header.element_size, bytes = count * size;
-    std::byte* before = nullptr;
-    if (header.ticket != 0) {
-        result.resize(result.size() + bytes);
-        before = result.data() + (result.size() - bytes);
-    }
-    // Elements that no atomic can reach are combined in a copy, under the lock.
-    std::array<std::uint64_t, 64> copy;
-    std::byte* const aside = reinterpret_cast<std::byte*>(copy.data());
-    const std::size_t at_once = aligned(place, size) ? count : sizeof copy / size;
-    for (std::size_t done = 0; done < count; done += at_once) {
-        const std::size_t now = std::min(at_once, count - done), n = now * size;
-        std::byte* const target = aligned(place, size) ? place : aside;
-        if (target == aside)
-            std::memcpy(aside, place, n);
-        if (header.kind == network::MessageKind::compare_swap) {
-            const auto compare = take(data, n), desired = take(data, n);
-            atomic_compare_swap(target, size, compare.data(), desired.data(), before);
-        } else {
-            const std::byte* const operand =
-                header.has_operand != 0 ? take(data, n).data() : nullptr;
-            kernel(target, operand, before, now);
-        }
-        if (target == aside)
-            std::memcpy(place, aside, n);
-        place += n;
-        before = before != nullptr ? before + n : nullptr;
-    }
 }
 
 } // namespace rmalock::window

@@ -7,6 +7,7 @@
 #include <bit>
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -37,6 +38,8 @@ constexpr bool defined() {
     case RMALOCK_OP_BOR:
     case RMALOCK_OP_BXOR:
         return Integer<T>;
+    case RMALOCK_OP_MAXLOC:
+    case RMALOCK_OP_MINLOC:
     case RMALOCK_OP_OTHER:
         return false;
     }
@@ -263,61 +266,126 @@ void kernel(void* target, const void* operand, void* result, std::size_t count) 
     arrays.combine_element(0);
 }
 
+/// As the host lays it out.
+template <class V>
+struct Pair {
+    V value;
+    int index;
+};
+
+/// What MPI_MAXLOC, MPI_MINLOC and MPI_REPLACE make of a pair (MPI standard, section on MINLOC and
+/// MAXLOC): of equal values the lower index stays.
+template <rmalock_op_t kOp, class V>
+Pair<V> combined_pair(const Pair<V>& target, const Pair<V>& operand) {
+    if (kOp == RMALOCK_OP_REPLACE)
+        return operand;
+    if (target.value == operand.value)
+        return {target.value, std::min(target.index, operand.index)};
+    const bool further =
+        kOp == RMALOCK_OP_MAXLOC ? operand.value > target.value : operand.value < target.value;
+    return further ? operand : target;
+}
+
+/// Without its gaps, which may lie outside of the arrays.
+template <class V>
+void copy_pair(void* to, const void* from) {
+    constexpr std::size_t kIndex = offsetof(Pair<V>, index);
+    std::memcpy(to, from, sizeof(V));
+    std::memcpy(static_cast<std::byte*>(to) + kIndex, static_cast<const std::byte*>(from) + kIndex,
+                sizeof(int));
+}
+
+/// Nobody else touches the target's pairs, which may be misaligned.
+template <rmalock_op_t kOp, class V>
+void kernel_of_pairs(void* target_bytes, const void* operand_bytes, void* result_bytes,
+                     std::size_t count) {
+    auto* const targets = static_cast<std::byte*>(target_bytes);
+    const auto* const operands = static_cast<const std::byte*>(operand_bytes);
+    auto* const results = static_cast<std::byte*>(result_bytes);
+    for (std::size_t at = 0; at < count * sizeof(Pair<V>); at += sizeof(Pair<V>)) {
+        if (results != nullptr)
+            copy_pair<V>(results + at, targets + at);
+        if constexpr (kOp != RMALOCK_OP_NO_OP) {
+            Pair<V> target, operand;
+            copy_pair<V>(&target, targets + at);
+            copy_pair<V>(&operand, operands + at);
+            target = combined_pair<kOp>(target, operand);
+            copy_pair<V>(targets + at, &target);
+        }
+    }
+}
+
 constexpr std::size_t kOps = RMALOCK_OP_OTHER;
 using KernelTable = std::array<Kernels, kOps>; ///< by operation
 
-template <class T, std::size_t... kOp>
+/// Of a type that a CPU's atomics can change (kAtomic), or one that is too wide for them.
+template <class T, bool kAtomic, std::size_t... kOp>
 constexpr KernelTable table_of(std::index_sequence<kOp...>) {
     KernelTable all{};
     (
         [&] {
             constexpr auto op = static_cast<rmalock_op_t>(kOp);
-            if constexpr (defined<op, T>())
-                all[kOp] = {kernel<op, T>, kernel_alone<op, T>};
+            if constexpr (defined<op, T>()) {
+                all[kOp].alone = kernel_alone<op, T>;
+                if constexpr (kAtomic)
+                    all[kOp].shared = kernel<op, T>;
+            }
         }(),
         ...);
     return all;
 }
 
+template <class V>
+constexpr KernelTable table_of_pairs() {
+    KernelTable all{};
+    all[RMALOCK_OP_REPLACE].alone = kernel_of_pairs<RMALOCK_OP_REPLACE, V>;
+    all[RMALOCK_OP_NO_OP].alone = kernel_of_pairs<RMALOCK_OP_NO_OP, V>;
+    all[RMALOCK_OP_MAXLOC].alone = kernel_of_pairs<RMALOCK_OP_MAXLOC, V>;
+    all[RMALOCK_OP_MINLOC].alone = kernel_of_pairs<RMALOCK_OP_MINLOC, V>;
+    return all;
+}
+
+struct Type {
+    rmalock_kind_t kind;
+    std::size_t size, extent;
+    KernelTable kernels;
+};
 template <class T>
-constexpr KernelTable kKernels = table_of<T>(std::make_index_sequence<kOps>());
-
-template <class T1, class T2, class T4, class T8>
-const KernelTable* by_size(std::uint32_t size) {
-    switch (size) {
-    case 1:
-        return &kKernels<T1>;
-    case 2:
-        return &kKernels<T2>;
-    case 4:
-        return &kKernels<T4>;
-    case 8:
-        return &kKernels<T8>;
-    default:
-        return nullptr;
-    }
+constexpr Type atomic(rmalock_kind_t kind) {
+    return {kind, sizeof(T), sizeof(T), table_of<T, true>(std::make_index_sequence<kOps>())};
+}
+template <class T>
+constexpr Type wide(rmalock_kind_t kind) {
+    return {kind, sizeof(T), sizeof(T), table_of<T, false>(std::make_index_sequence<kOps>())};
+}
+template <class V>
+constexpr Type pair(rmalock_kind_t kind) {
+    return {kind, sizeof(V) + sizeof(int), sizeof(Pair<V>), table_of_pairs<V>()};
 }
 
-const KernelTable* table_for(const rmalock_element_t& element) {
-    switch (element.kind) {
-    case RMALOCK_KIND_SIGNED:
-        return by_size<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(element.size);
-    case RMALOCK_KIND_UNSIGNED:
-        return by_size<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(element.size);
-    case RMALOCK_KIND_REAL:
-        return element.size == sizeof(float)    ? &kKernels<float>
-               : element.size == sizeof(double) ? &kKernels<double>
-                                                : nullptr;
-    case RMALOCK_KIND_COMPLEX:
-        return element.size == sizeof(std::complex<float>) ? &kKernels<std::complex<float>>
-                                                           : nullptr;
-    case RMALOCK_KIND_BOOL:
-        return element.size == sizeof(bool) ? &kKernels<bool> : nullptr;
-    case RMALOCK_KIND_OTHER:
-        return nullptr;
-    }
-    return nullptr;
-}
+constexpr Type kTypes[] = {
+    atomic<std::int32_t>(RMALOCK_KIND_SIGNED),
+    atomic<std::int64_t>(RMALOCK_KIND_SIGNED),
+    atomic<double>(RMALOCK_KIND_REAL),
+    atomic<float>(RMALOCK_KIND_REAL),
+    atomic<std::uint64_t>(RMALOCK_KIND_UNSIGNED),
+    atomic<std::uint32_t>(RMALOCK_KIND_UNSIGNED),
+    atomic<std::int8_t>(RMALOCK_KIND_SIGNED),
+    atomic<std::int16_t>(RMALOCK_KIND_SIGNED),
+    atomic<std::uint8_t>(RMALOCK_KIND_UNSIGNED),
+    atomic<std::uint16_t>(RMALOCK_KIND_UNSIGNED),
+    atomic<std::complex<float>>(RMALOCK_KIND_COMPLEX),
+    atomic<bool>(RMALOCK_KIND_BOOL),
+    wide<std::complex<double>>(RMALOCK_KIND_COMPLEX),
+    wide<std::complex<long double>>(RMALOCK_KIND_COMPLEX),
+    wide<long double>(RMALOCK_KIND_REAL),
+    pair<int>(RMALOCK_KIND_SIGNED_INT),
+    pair<double>(RMALOCK_KIND_REAL_INT),
+    pair<float>(RMALOCK_KIND_REAL_INT),
+    pair<long>(RMALOCK_KIND_SIGNED_INT),
+    pair<short>(RMALOCK_KIND_SIGNED_INT),
+    pair<long double>(RMALOCK_KIND_REAL_INT),
+};
 
 template <class T>
 bool atomic_compare_swap(std::byte* place, const void* compare, const void* desired, void* result) {
@@ -332,9 +400,13 @@ bool atomic_compare_swap(std::byte* place, const void* compare, const void* desi
 } // namespace
 
 const Kernels* kernels_for(const rmalock_element_t& element, rmalock_op_t op) {
-    const KernelTable* const table = op < kOps ? table_for(element) : nullptr;
-    const Kernels* const kernels = table != nullptr ? &(*table)[op] : nullptr;
-    return kernels != nullptr && kernels->shared != nullptr ? kernels : nullptr;
+    const auto* const type = std::ranges::find_if(kTypes, [&](const Type& t) {
+        return t.kind == element.kind && t.size == element.size && t.extent == element.extent;
+    });
+    if (op >= kOps || type == std::ranges::end(kTypes))
+        return nullptr;
+    const Kernels& kernels = type->kernels[op];
+    return kernels.alone != nullptr ? &kernels : nullptr;
 }
 
 bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,

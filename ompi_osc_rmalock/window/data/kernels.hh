@@ -16,7 +16,7 @@ using Kernels = rmalock_kernels_t;
 struct Elements {
     const std::byte* operand;
     std::byte* result;
-    std::size_t size; ///< of one; a power of two, as all that there are kernels for
+    std::size_t size; ///< of one; a power of two
 
     std::size_t count(std::size_t bytes) const { return bytes >> std::countr_zero(size); }
     void advance(std::size_t bytes) {
@@ -31,6 +31,7 @@ enum class Sharing { shared, alone };
 
 /// The kernels of an operation on a type; null: there are none.
 const Kernels* kernels_for(const rmalock_element_t& element, rmalock_op_t op);
+/// Null: there is none, since no atomic does it.
 inline Kernel kernel_of(const Kernels& kernels, Sharing sharing) {
     return sharing == Sharing::alone ? kernels.alone : kernels.shared;
 }
