@@ -73,6 +73,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/host.hh \
 	ompi_osc_rmalock/network/answers.cc \
 	ompi_osc_rmalock/network/answers.hh \
+	ompi_osc_rmalock/network/departures.cc \
+	ompi_osc_rmalock/network/departures.hh \
 	ompi_osc_rmalock/network/doorbell.cc \
 	ompi_osc_rmalock/network/doorbell.hh \
 	ompi_osc_rmalock/network/exchange.cc \

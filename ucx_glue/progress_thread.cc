@@ -51,8 +51,9 @@ void ask_for_short_turns() {
 } // namespace
 
 struct ProgressThread::State {
-    State(Worker& the_worker, std::chrono::milliseconds timeout)
-        : worker(the_worker), event(worker.event_descriptor()), peer_timeout(timeout) {
+    State(Worker& the_worker, std::chrono::milliseconds timeout, Alarm an_alarm)
+        : worker(the_worker), event(worker.event_descriptor()), peer_timeout(timeout),
+          alarm(an_alarm) {
         stop = eventfd(0, EFD_CLOEXEC);
         if (stop < 0)
             throw Error(std::string("UCX: start the progress thread: ") + std::strerror(errno));
@@ -98,6 +99,8 @@ struct ProgressThread::State {
     }
 
     void take_turn() {
+        if (alarm.look != nullptr)
+            alarm.look();
         worker.check_descriptors();
         if (peer_timeout.count() != 0)
             worker.check_peers(peer_timeout);
@@ -125,16 +128,20 @@ struct ProgressThread::State {
     /// Until something arrives, or others are found to serve.
     void sleep() {
         Relief& relief = worker.relief();
-        pollfd fds[] = {{stop, POLLIN, 0}, {event, POLLIN, 0}, {relief.descriptor(), POLLIN, 0}};
+        pollfd fds[] = {{stop, POLLIN, 0},
+                        {event, POLLIN, 0},
+                        {relief.descriptor(), POLLIN, 0},
+                        {alarm.descriptor, POLLIN, 0}};
         relief.sleeps(seen_visits);
         const int most = static_cast<int>(peer_timeout.count()) / Worker::kPulses;
-        stopped = poll(fds, 3, most != 0 ? most : -1) > 0 && fds[0].revents != 0;
+        stopped = poll(fds, 4, most != 0 ? most : -1) > 0 && fds[0].revents != 0;
         relief.woke(fds[2].revents != 0);
     }
 
     Worker& worker;
     const int event;
     const std::chrono::milliseconds peer_timeout;
+    const Alarm alarm;
     int stop = -1;
     std::atomic<std::uint64_t> rounds{0};
     std::thread thread;
@@ -146,8 +153,8 @@ struct ProgressThread::State {
     long nap_length = kFirstNap;
 };
 
-ProgressThread::ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout)
-    : state_(std::make_unique<State>(worker, peer_timeout)) {}
+ProgressThread::ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout, Alarm alarm)
+    : state_(std::make_unique<State>(worker, peer_timeout, alarm)) {}
 ProgressThread::~ProgressThread() = default;
 void ProgressThread::stop() {
     state_->end();

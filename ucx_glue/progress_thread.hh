@@ -8,6 +8,14 @@
 
 namespace rmalock::ucx {
 
+/// Something beside the worker for which the thread wakes up.
+struct Alarm {
+    int descriptor = -1; ///< readable until look() has done what there was to do
+    /// Called in every turn, and when the descriptor wakes the thread, which it does not from a
+    /// nap. May throw Error.
+    void (*look)() = nullptr;
+};
+
 /// A thread that sleeps in the worker's event descriptor and runs its progress when something
 /// arrives.
 ///
@@ -20,7 +28,8 @@ namespace rmalock::ucx {
 class ProgressThread {
   public:
     /// `peer_timeout`: see Worker::check_peers; 0: nothing is checked. Throws Error.
-    explicit ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout = {});
+    explicit ProgressThread(Worker& worker, std::chrono::milliseconds peer_timeout = {},
+                            Alarm alarm = {});
     ~ProgressThread();
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;

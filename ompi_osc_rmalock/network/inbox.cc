@@ -73,7 +73,8 @@ bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const
                                      ", of this process: it was freed, or never was");
         if (!window->apply(header, data, result))
             return false;
-        answer.kind = MessageKind::result;
+        answer.kind = header.kind == MessageKind::accumulate_flush ? MessageKind::flushed
+                                                                   : MessageKind::result;
     }
     if (header.ticket != 0)
         worker_.send_locked(*worker_.find(from), bytes_of(answer), result);

@@ -14,11 +14,12 @@
 namespace rmalock::network {
 
 enum class MessageKind : std::uint8_t {
-    accumulate,   ///< runs, operands -> result, if it has a ticket
-    compare_swap, ///< one run, what is expected, what is desired -> result
-    flush,        ///< -> flushed, when everything sent before has been applied
-    result,       ///< an answer, with data
-    flushed,      ///< an answer
+    accumulate,       ///< runs, operands -> result, if it has a ticket
+    accumulate_flush, ///< runs, operands -> flushed, when it and all sent before have been applied
+    compare_swap,     ///< one run, what is expected, what is desired -> result
+    flush,            ///< -> flushed, when everything sent before has been applied
+    result,           ///< an answer, with data
+    flushed,          ///< an answer
 };
 
 struct MessageHeader {

@@ -16,8 +16,8 @@ std::string name_of(const char* const (&names)[kNames], unsigned number) {
 }
 
 std::string name_of_kind(MessageKind kind) {
-    static constexpr const char* kNames[] = {"accumulate", "compare_swap", "flush", "result",
-                                             "flushed"};
+    static constexpr const char* kNames[] = {"accumulate", "accumulate_flush", "compare_swap",
+                                             "flush",      "result",           "flushed"};
     return name_of(kNames, static_cast<unsigned>(kind));
 }
 
@@ -37,7 +37,7 @@ std::string name_of_operation(const MessageHeader& header) {
 }
 
 bool is_accumulate(const MessageHeader& header) {
-    return header.kind == MessageKind::accumulate;
+    return header.kind == MessageKind::accumulate || header.kind == MessageKind::accumulate_flush;
 }
 
 std::string flaw_of_operation(const MessageHeader& header) {
@@ -59,7 +59,7 @@ std::string flaw_of_operation(const MessageHeader& header) {
 }
 
 std::string flaw_of_ticket(const MessageHeader& header) {
-    const bool changes = is_accumulate(header) && header.op != RMALOCK_OP_NO_OP;
+    const bool changes = header.kind == MessageKind::accumulate && header.op != RMALOCK_OP_NO_OP;
     return header.ticket == 0 && !changes ? "the ticket for the answer is missing" : "";
 }
 

@@ -82,7 +82,8 @@ void Network::settle(AtomicsBy by) {
 /// With settling_ locked. One that was refused is not tried again: the others have been told.
 void Network::start_thread(std::chrono::seconds peer_timeout) {
     try {
-        thread_ = std::make_unique<ucx::ProgressThread>(worker_, peer_timeout);
+        thread_ = std::make_unique<ucx::ProgressThread>(worker_, peer_timeout,
+                                                        ucx::Alarm{departures_.timer(), send_due});
     } catch (const ucx::Error& error) {
         thread_refused_ = true;
         report(1,
@@ -90,6 +91,12 @@ void Network::start_thread(std::chrono::seconds peer_timeout) {
                "not while it computes",
                error.what());
     }
+}
+
+/// The thread may come here before the network is known as the one.
+void Network::send_due() {
+    if (Network* const network = get(); network != nullptr)
+        network->departures_.send_due();
 }
 
 void Network::park() {
@@ -144,6 +151,7 @@ bool Network::progress() {
     if (limit_.load(std::memory_order_relaxed) != 0)
         tell_of_descriptors();
     try {
+        departures_.send_due();
         return worker_.progress();
     } catch (const std::exception& error) {
         if (ending_)

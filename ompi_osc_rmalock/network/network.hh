@@ -18,6 +18,7 @@
 #include "rmalock_api.h"
 #include "ucx_glue/progress_thread.hh"
 #include "ucx_glue/worker.hh"
+#include "network/departures.hh"
 #include "network/doorbell.hh"
 #include "network/groups.hh"
 #include "network/answers.hh"
@@ -92,6 +93,9 @@ class Network {
     WindowDirectory& windows() { return windows_; }
     /// What this process's requests wait for.
     Answers& answers() { return answers_; }
+    /// What outboxes hold back. They may if a thread sends it when the program does not come back.
+    Departures& departures() { return departures_; }
+    bool may_hold() const { return has_thread_ && departures_.timer() >= 0; }
 
   private:
     Network(const rmalock_params_t& params, ucx::PeerId self);
@@ -100,6 +104,7 @@ class Network {
     static void handle(ucx::PeerId from, std::span<const std::byte> header,
                        std::span<const std::byte> data);
     void start_thread(std::chrono::seconds peer_timeout);
+    static void send_due();
     void wake_neighbours();
     void hear_neighbours();
     void tell_of_descriptors();
@@ -129,6 +134,7 @@ class Network {
     Doorbell doorbell_;
     ucx::Worker worker_;
     Inbox inbox_; ///< with worker_ locked
+    Departures departures_;
     const int event_;
     const std::uint64_t transports_;
     bool thread_refused_ = false; ///< under settling_

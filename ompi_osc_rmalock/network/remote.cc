@@ -89,7 +89,8 @@ Remote::Reachable& Remote::reachable(Rank target) {
     found.state = ucx::RemoteKey(worker(), *peer, keys.first(reach.state_key));
     if (reach.memory_key != 0)
         found.memory = ucx::RemoteKey(worker(), *peer, keys.subspan(reach.state_key));
-    found.outbox.address(reach.window, network_.answers());
+    found.outbox.address({worker(), network_.answers(), network_.departures()}, *peer,
+                         reach.window);
     found.peer = peer;
     return found;
 }
@@ -226,7 +227,7 @@ void Remote::flush_local_all() {
 
 void Remote::complete(Rank target) {
     Reachable& there = reachable(target);
-    const bool asked = there.outbox.ask(worker(), *there.peer);
+    const bool asked = there.outbox.ask();
     // Not for the last release's posted word.
     count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
     if (asked)
@@ -239,7 +240,7 @@ void Remote::complete_each(std::span<const Rank> targets) {
     for (const Rank target : targets) {
         Reachable& there = reachable(target);
         peers.push_back(there.peer);
-        if (there.outbox.ask(worker(), *there.peer))
+        if (there.outbox.ask())
             asked.push_back(&there);
     }
     count_round_trip(worker().flush_data(waiter_, peers) || !asked.empty());
@@ -256,7 +257,7 @@ void Remote::complete_all() {
     const std::vector<Reachable*> asked = recipients();
     bool any = false;
     for (Reachable* there : asked)
-        any |= there->outbox.ask(worker(), *there->peer);
+        any |= there->outbox.ask();
     count_round_trip(worker().flush_all(waiter_) || any);
     for (Reachable* there : asked)
         worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
@@ -270,7 +271,14 @@ void Remote::wait_for(const ucx::Completion& completion) {
 void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
                   std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
     Reachable& there = reachable(target);
-    if (!there.outbox.send(worker(), *there.peer, header, data, result, result_bytes, completion))
+    if (!there.outbox.send(header, data, result, result_bytes, completion))
+        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+}
+
+void Remote::hold(Rank target, const MessageHeader& header, std::span<const MessageRun> runs,
+                  std::span<const std::byte> operands) {
+    Reachable& there = reachable(target);
+    if (!there.outbox.hold(header, runs, operands))
         worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
 }
 

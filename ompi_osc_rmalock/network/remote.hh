@@ -78,6 +78,14 @@ class Remote final : public fabric::RemoteWords {
     void send(Rank target, MessageHeader header, std::span<const std::byte> data, std::byte* result,
               std::size_t result_bytes, ucx::Completion* completion);
 
+    /// Whether a small accumulate may be held back for more of its kind.
+    bool holds(std::size_t bytes) const {
+        return bytes <= Outbox::kMostHeldAtOnce && network_.may_hold();
+    }
+    /// Does so; see Outbox.
+    void hold(Rank target, const MessageHeader& header, std::span<const MessageRun> runs,
+              std::span<const std::byte> operands);
+
     /// Operations on words, and answers that a call has waited for.
     fabric::Value verbs() const { return verbs_.value(); }
     fabric::Value round_trips() const { return round_trips_.value(); }

@@ -1,9 +1,12 @@
 // Accumulate and get_accumulate: every predefined operation on every type it allows, derived types,
 // element-wise atomicity under contention, ordering.
+#define _GNU_SOURCE // clock_gettime
+
 #include "basics.h"
 #include "typemaps.h"
 
 #include <sched.h>
+#include <time.h>
 
 // --- One origin per element: the table of operations and types ---------------------------------
 
@@ -704,6 +707,43 @@ static void misaligned_elements(void) {
     window_close(&w);
 }
 
+/// One clock for all processes of the machine, virtual hosts included.
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/// A small accumulate arrives while its origin makes no further call of MPI.
+static void goes_out_by_itself(void) {
+    const int origin = T.ranks - 1;
+    const int64_t one = 1;
+    struct window w;
+    if (!window_open(&w, sizeof one, 1))
+        return;
+    clear(&w);
+    double arrived = 0, back = 0;
+    OK(MPI_Win_lock_all(0, w.win));
+    MPI_Barrier(w.comm);
+    if (T.rank == origin) {
+        OK(MPI_Accumulate(&one, 1, MPI_INT64_T, 0, at(&w, 0, 0), 1, MPI_INT64_T, MPI_SUM, w.win));
+        compute_for(0.3);
+        back = now();
+    } else if (T.rank == 0) {
+        for (int64_t seen = 0; seen == 0;) {
+            OK(MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, 0, at(&w, 0, 0), MPI_NO_OP, w.win));
+            OK(MPI_Win_flush(0, w.win));
+        }
+        arrived = now();
+    }
+    MPI_Bcast(&back, 1, MPI_DOUBLE, origin, w.comm);
+    if (T.rank == 0 && origin != 0)
+        CHECK_THAT(arrived < back, "it arrived %.6f s after the origin's computation",
+                   arrived - back);
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+
 static const struct test_case cases[] = {
     {.name = "integers", .run = integers, .each = IN_ANY},
     {.name = "floats", .run = floats, .each = IN_ANY},
@@ -721,6 +761,7 @@ static const struct test_case cases[] = {
     {.name = "no_torn_pairs", .run = no_torn_pairs, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
+    {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ANY},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
     {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},
     {.name = "misaligned_elements", .run = misaligned_elements, .each = IN_ANY},

@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -158,6 +160,32 @@ TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
             EXPECT_LE(thread.rounds() - *before, 1u);
         }
         site.fence_asleep();
+    });
+}
+
+/// What the alarm of the next test looks at.
+eventfd_t looked_at;
+int alarm_event = -1;
+std::atomic<bool> looked{false};
+
+TEST_P(Thread, WakesForAnAlarm) {
+    run(1, GetParam(), [](Site& site) {
+        alarm_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        ProgressThread thread(site.worker, {}, {alarm_event, [] {
+                                                    if (eventfd_read(alarm_event, &looked_at) == 0)
+                                                        looked = true;
+                                                }});
+        for (int round = 0; round < 20; ++round) {
+            std::this_thread::sleep_for(5ms); // long enough for it to fall asleep
+            looked = false;
+            eventfd_write(alarm_event, 1);
+            const auto late = Clock::now() + 20s;
+            while (!looked && Clock::now() < late)
+                std::this_thread::yield();
+            ASSERT_TRUE(looked);
+        }
+        thread.stop();
+        close(alarm_event);
     });
 }
 

@@ -56,13 +56,20 @@ class Batch {
         if (elements_ == 0)
             return;
         const std::size_t values = elements_ * size_;
+        header_.runs = runs_.size();
+        if (result_ == nullptr && remote_.holds(bytes())) {
+            remote_.hold(target_, header_, runs_, {operand_, values});
+            operand_ += values;
+            runs_.clear();
+            elements_ = 0;
+            return;
+        }
         data_.resize(runs_.size() * sizeof(network::MessageRun));
         std::memcpy(data_.data(), runs_.data(), data_.size());
         if (operand_ != nullptr) {
             data_.insert(data_.end(), operand_, operand_ + values);
             operand_ += values;
         }
-        header_.runs = runs_.size();
         remote_.send(target_, header_, data_, result_, result_ != nullptr ? values : 0,
                      completion_);
         result_ = result_ != nullptr ? result_ + values : nullptr;
@@ -198,6 +205,8 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
     const std::vector<network::MessageRun> runs = take_runs(data, header.runs);
     const bool swaps = header.kind == network::MessageKind::compare_swap;
     const Kernels kernels = swaps ? Kernels{} : *kernels_of(header);
+    const bool fetches =
+        header.ticket != 0 && header.kind != network::MessageKind::accumulate_flush;
     // The same rule as for origins of this node (accumulate.cc): a process that is not
     // alone in deciding how an element is accessed locks.
     const bool no_atomics = !mine.mapped || (!swaps && kernels.shared == nullptr);
@@ -211,7 +220,7 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
         std::byte* const place = memory + run.offset;
         const Sharing sharing = locked(run) ? Sharing::alone : Sharing::shared;
         const std::size_t bytes = run.count * header.element_extent;
-        std::byte* const before = header.ticket != 0 ? room_for(result, bytes) : nullptr;
+        std::byte* const before = fetches ? room_for(result, bytes) : nullptr;
         if (swaps) {
             const auto compare = take(data, bytes), desired = take(data, bytes); // in this order
             swap_element(sharing, place, compare, desired, before);
@@ -232,7 +241,7 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     };
     if (!remote_->reaches(from, comm_.size))
         return here("the sender has no part in");
-    if (header.kind == network::MessageKind::accumulate && kernels_of(header) == nullptr)
+    if (header.kind != network::MessageKind::compare_swap && kernels_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;
     for (const network::MessageRun& run : runs_of(header, data)) {

@@ -1,0 +1,51 @@
+#include "network/departures.hh"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "network/outbox.hh"
+
+namespace rmalock::network {
+
+Departures::Departures() : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+
+Departures::~Departures() {
+    if (timer_ >= 0)
+        ::close(timer_);
+}
+
+/// With mutex_ locked. The descriptor is not readable any more, or not until it rings.
+void Departures::set_timer(bool on) {
+    itimerspec when{};
+    when.it_value.tv_nsec = on ? std::chrono::nanoseconds(kHold).count() : 0;
+    rings_.store(Clock::now() + kHold, std::memory_order_relaxed);
+    set_.store(on, std::memory_order_release);
+    timerfd_settime(timer_, 0, &when, nullptr);
+}
+
+void Departures::add(Outbox& outbox) {
+    const std::lock_guard lock(mutex_);
+    holding_.push_back(&outbox);
+    if (!set_.load(std::memory_order_relaxed))
+        set_timer(true);
+}
+
+void Departures::remove(Outbox& outbox) {
+    const std::lock_guard lock(mutex_);
+    std::erase(holding_, &outbox);
+}
+
+void Departures::send_due() {
+    if (!set_.load(std::memory_order_acquire) ||
+        Clock::now() < rings_.load(std::memory_order_relaxed))
+        return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return; // another thread is at it, or about to hold or send
+    std::erase_if(holding_, [](Outbox* outbox) { return outbox->try_to_depart(); });
+    set_timer(!holding_.empty()); // for those that a thread of the program is at
+}
+
+} // namespace rmalock::network

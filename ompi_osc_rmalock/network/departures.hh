@@ -1,0 +1,53 @@
+// What outboxes hold back for a moment, so that more of it goes in one message.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+namespace rmalock::network {
+
+class Outbox;
+
+/// The outboxes of a process that hold accumulates back. What the program's next calls do not send
+/// goes out by itself: through a timer on which the progress thread sleeps, or through progress,
+/// which Open MPI runs while it waits.
+///
+/// Once set, the timer rings, though an outbox may long have sent what it was set for: to set it
+/// and set it back for each message took as long as the message (15 of 30 us, on two virtual
+/// hosts). Nor does it end a nap of the thread: to be woken once each kHold, while the
+/// program serves, cost as much.
+class Departures {
+  public:
+    /// For how long an outbox may hold something back; and a nap of the progress thread, 1 ms at
+    /// most, if the program has just been in MPI for long and does not come back.
+    static constexpr std::chrono::microseconds kHold{50};
+
+    Departures();
+    ~Departures();
+    Departures(const Departures&) = delete;
+    Departures& operator=(const Departures&) = delete;
+
+    /// -1: there is no timer, and nothing may be held back.
+    int timer() const { return timer_; }
+    /// An outbox begins to hold something back.
+    void add(Outbox& outbox);
+    /// It has sent it.
+    void remove(Outbox& outbox);
+    /// Sends what is held once the timer has rung. Called often, by threads that have neither an
+    /// outbox nor the worker locked. Throws ucx::Error.
+    void send_due();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void set_timer(bool on);
+
+    const int timer_;
+    std::mutex mutex_; ///< taken behind an outbox's, and before the worker's
+    std::vector<Outbox*> holding_;
+    std::atomic<bool> set_{false};
+    std::atomic<Clock::time_point> rings_{Clock::time_point()};
+};
+
+} // namespace rmalock::network
