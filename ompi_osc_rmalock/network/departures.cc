@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "network/outbox.hh"
-
 namespace rmalock::network {
 
 Departures::Departures() : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
@@ -25,14 +23,14 @@ void Departures::set_timer(bool on) {
     timerfd_settime(timer_, 0, &when, nullptr);
 }
 
-void Departures::add(Outbox& outbox) {
+void Departures::add(Departing& outbox) {
     const std::lock_guard lock(mutex_);
     holding_.push_back(&outbox);
     if (!set_.load(std::memory_order_relaxed))
         set_timer(true);
 }
 
-void Departures::remove(Outbox& outbox) {
+void Departures::remove(Departing& outbox) {
     const std::lock_guard lock(mutex_);
     std::erase(holding_, &outbox);
 }
@@ -44,7 +42,7 @@ void Departures::send_due() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return; // another thread is at it, or about to hold or send
-    std::erase_if(holding_, [](Outbox* outbox) { return outbox->try_to_depart(); });
+    std::erase_if(holding_, [](Departing* outbox) { return outbox->try_to_depart(); });
     set_timer(!holding_.empty()); // for those that a thread of the program is at
 }
 

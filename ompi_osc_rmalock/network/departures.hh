@@ -8,7 +8,15 @@
 
 namespace rmalock::network {
 
-class Outbox;
+/// What holds something back.
+class Departing {
+  public:
+    /// Sends what is held. False: a thread of the program is at it.
+    virtual bool try_to_depart() = 0;
+
+  protected:
+    ~Departing() = default;
+};
 
 /// The outboxes of a process that hold accumulates back. What the program's next calls do not send
 /// goes out by itself: through a timer on which the progress thread sleeps, or through progress,
@@ -32,9 +40,9 @@ class Departures {
     /// -1: there is no timer, and nothing may be held back.
     int timer() const { return timer_; }
     /// An outbox begins to hold something back.
-    void add(Outbox& outbox);
+    void add(Departing& outbox);
     /// It has sent it.
-    void remove(Outbox& outbox);
+    void remove(Departing& outbox);
     /// Sends what is held once the timer has rung. Called often, by threads that have neither an
     /// outbox nor the worker locked. Throws ucx::Error.
     void send_due();
@@ -45,7 +53,7 @@ class Departures {
 
     const int timer_;
     std::mutex mutex_; ///< taken behind an outbox's, and before the worker's
-    std::vector<Outbox*> holding_;
+    std::vector<Departing*> holding_;
     std::atomic<bool> set_{false};
     std::atomic<Clock::time_point> rings_{Clock::time_point()};
 };

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "network/departures.hh"
 #include "ucx_glue/worker.hh"
 
 namespace rmalock::network {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "network/answers.hh"
+#include "network/departures.hh"
 #include "network/message.hh"
 #include "ucx_glue/completion.hh"
 
@@ -18,8 +19,6 @@ class Worker;
 } // namespace rmalock::ucx
 
 namespace rmalock::network {
-
-class Departures;
 
 /// The messages of a window to one target, as the origin counts them: by the bytes that they and
 /// their answers take at a target.
@@ -31,7 +30,7 @@ class Departures;
 /// Small accumulates may be held back, for Departures::kHold at most: those of one operation and
 /// type that follow each other go in one message, and word that all have been applied comes back
 /// for the same message. Nothing that is sent to the target overtakes them.
-class Outbox {
+class Outbox final : public Departing {
   public:
     /// What the target is not known to have applied, at most; more than a network holds.
     static constexpr std::uint64_t kMost = 8U << 20;
@@ -69,8 +68,7 @@ class Outbox {
     /// Holds an accumulate back that fetches nothing. The return value is as above.
     [[nodiscard]] bool hold(const MessageHeader& header, std::span<const MessageRun> runs,
                             std::span<const std::byte> operands);
-    /// Sends what is held, from Departures. False: a thread of the program is at the outbox.
-    bool try_to_depart();
+    bool try_to_depart() override;
     bool has_room() const {
         const std::uint64_t acknowledged = acknowledged_.load(std::memory_order_acquire);
         return sent_.load(std::memory_order_relaxed) - acknowledged < kMost;
