@@ -35,8 +35,20 @@
 
 namespace rmalock::locks {
 
+/// Its words. Beside each: what it promises, and the race that it settles.
+struct FompiRwWords {
+    // Of a target. A writer comes by a compare-and-swap from 0, a reader by an add that shows
+    // whether there is a writer: of two that come at once one sees the other.
+    static constexpr Value kWriter = 1, kReader = 2;
+    // The master's. Each side adds itself before it looks for the other.
+    static constexpr Value kExclusive = 1, kLockAll = Value{1} << 32;
+
+    static constexpr Value lock_alls(Value master) { return master >> 32; }
+    static constexpr Value exclusives(Value master) { return master & (kLockAll - 1); }
+};
+
 template <fabric::Fabric F>
-class FompiRw {
+class FompiRw : private FompiRwWords {
   public:
     static constexpr LockTraits kTraits{.name = "fompi_rw", .own_lock_all = true};
 
@@ -97,12 +109,6 @@ class FompiRw {
     }
 
   private:
-    static constexpr Value kWriter = 1, kReader = 2;
-    static constexpr Value kExclusive = 1, kLockAll = Value{1} << 32;
-
-    static constexpr Value lock_alls(Value master) { return master >> 32; }
-    static constexpr Value exclusives(Value master) { return master & (kLockAll - 1); }
-
     Word word(Rank target) const { return {target, home_}; }
 
     F& fabric_;

@@ -111,6 +111,16 @@ struct PfMcsWords {
     static constexpr Value phase(Value s) { return s >> 63; }
     static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+
+    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
+    static constexpr Value kPhaseMessage = Value{1} << kNameBits;
+    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits) &&
+                  kLargestThreshold < kPhase / kX1);
+    static constexpr Value direct(Value chain) { return chain; }
+    static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
+    static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
+    /// Whether the next exclusive has the lock then, and not readers before it.
+    static constexpr bool is_handover(Value message) { return message <= kPhaseMessage; }
 };
 
 template <fabric::Fabric F>
@@ -135,6 +145,7 @@ class PfMcs : private PfMcsWords {
                 .patience = asked.patience};
     }
 
+    static_assert(kNameBits < Baton<F>::kMessageBits);
     explicit PfMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
           home_(env.home), qnodes_(env.qnodes), limits_(env.limits) {}
@@ -190,17 +201,6 @@ class PfMcs : private PfMcsWords {
     }
 
   private:
-    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
-    static constexpr Value kPhaseMessage = Value{1} << kNameBits;
-    static_assert(kNameBits < Baton<F>::kMessageBits);
-    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits) &&
-                  kLargestThreshold < kPhase / kX1);
-    static constexpr Value direct(Value chain) { return chain; }
-    static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
-    static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
-    /// Whether the next exclusive has the lock then, and not readers before it.
-    static constexpr bool is_handover(Value message) { return message <= kPhaseMessage; }
-
     /// What a holder knows: its node if it is in the queue, or 1 + what it knows about the baton if
     /// it had that; and how many exclusives there have been since the last change of phase, itself
     /// included. So many registrations are still in S.

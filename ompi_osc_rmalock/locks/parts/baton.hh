@@ -41,13 +41,30 @@
 
 namespace rmalock::locks {
 
-/// `message_bits` of BATON are the message, the rest counts.
-template <fabric::Fabric F, unsigned message_bits = 42>
-class Baton {
-  public:
+/// BATON. Beside each part: what it promises, and the race that it settles.
+template <unsigned message_bits>
+struct BatonWord {
     static constexpr unsigned kMessageBits = message_bits;
     static constexpr unsigned kPassedBits = 63 - kMessageBits;
     static constexpr Value kMostPassed = (Value{1} << kPassedBits) - 1;
+    /// The baton lies free: the word is not 0. A process takes it by a compare-and-swap to 0, so
+    /// one of those that see it gets it.
+    static constexpr Value kFree = Value{1} << 63;
+
+    /// What the giver says to the taker, which it need not know.
+    static constexpr Value message(Value b) { return b & ((Value{1} << kMessageBits) - 1); }
+    /// How often the first of the queue has been passed: in the word, so that it outlives the giver
+    /// and bounds the next taker.
+    static constexpr Value passed(Value b) { return (b & ~kFree) >> kMessageBits; }
+};
+
+/// `message_bits` of BATON are the message, the rest counts.
+template <fabric::Fabric F, unsigned message_bits = 42>
+class Baton : private BatonWord<message_bits> {
+    using W = BatonWord<message_bits>;
+
+  public:
+    using W::kMessageBits, W::kMostPassed, W::kPassedBits;
 
     /// What a process that has the baton knows.
     struct Taken {
@@ -75,16 +92,14 @@ class Baton {
         return got;
     }
 
-    void give(Word baton, Value message, Value passed) {
-        fabric_.add(baton, kFree | passed << kMessageBits | message);
+    void give(Word baton, Value what, Value times_passed) {
+        fabric_.add(baton, kFree | times_passed << kMessageBits | what);
     }
 
   private:
     static constexpr Value kFirst = 1; ///< STATUS
-    static constexpr Value kFree = Value{1} << 63;
 
-    static constexpr Value message(Value b) { return b & ((Value{1} << kMessageBits) - 1); }
-    static constexpr Value passed(Value b) { return (b & ~kFree) >> kMessageBits; }
+    using W::kFree, W::message, W::passed;
 
     bool taken(Word baton, Value seen) { return fabric_.compare_swap(baton, seen, 0) == seen; }
 

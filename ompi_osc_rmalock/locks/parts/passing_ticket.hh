@@ -45,9 +45,41 @@
 
 namespace rmalock::locks {
 
+/// The word of a target. Beside each part: what it promises, and the race that it settles.
+template <unsigned counter_bits>
+struct PassingTicketWord {
+    static constexpr unsigned kNextShift = 64 - counter_bits;
+    static constexpr unsigned kServingShift = kNextShift - counter_bits;
+    /// Set by a compare-and-swap of a word without it, taken away by the holder: one process at a
+    /// time has set it.
+    static constexpr Value kHeld = 1;
+    /// The first of the queue was passed, once more. In the word that is swapped, so that two
+    /// processes that pass at once are counted as two.
+    static constexpr Value kPassed = 2;
+    /// A ticket. Given out while the lock may change hands: it makes the swap of a last waiter,
+    /// which would set the counters to 0, fail.
+    static constexpr Value kNext = Value{1} << kNextShift;
+    static constexpr Value kCounter = (Value{1} << counter_bits) - 1;
+
+    static constexpr bool held(Value word) { return (word & kHeld) != 0; }
+    static constexpr Value next(Value word) { return word >> kNextShift; }
+    static constexpr Value serving(Value word) { return word >> kServingShift & kCounter; }
+    static constexpr Value passed(Value word) {
+        return (word & ((Value{1} << kServingShift) - 1)) / kPassed;
+    }
+    /// The word once the first of the queue holds the lock.
+    static constexpr Value without_first(Value word) {
+        const Value then = (serving(word) + 1) & kCounter;
+        return next(word) == then ? kHeld
+                                  : next(word) << kNextShift | then << kServingShift | kHeld;
+    }
+};
+
 /// `counter_bits` of `next` and of `serving`; the model checker takes few, so that they wrap.
 template <fabric::Fabric F, unsigned counter_bits = 24>
 class PassingTicket {
+    using W = PassingTicketWord<counter_bits>;
+
   public:
     static constexpr LockTraits kTraits{.name = "passing_ticket", .shared = false};
     /// A switch to a waiter that does not run takes as long as many short sections. With 8 ranks on
@@ -63,7 +95,7 @@ class PassingTicket {
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
         const auto start = fabric_.mark();
-        if (const Value before = fabric_.compare_swap(word, 0, kHeld); before != 0)
+        if (const Value before = fabric_.compare_swap(word, 0, W::kHeld); before != 0)
             acquire_contended(word, before, start);
         return {};
     }
@@ -72,28 +104,16 @@ class PassingTicket {
     /// on as often as it may be.
     bool try_acquire_exclusive(Rank target) {
         const Word word{target, home_};
-        const Value before = fabric_.compare_swap(word, 0, kHeld);
+        const Value before = fabric_.compare_swap(word, 0, W::kHeld);
         return before == 0 || passes(word, before);
     }
 
-    void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - kHeld); }
+    void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - W::kHeld); }
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
 
   private:
-    static constexpr unsigned kNextShift = 64 - counter_bits;
-    static constexpr unsigned kServingShift = kNextShift - counter_bits;
-    static constexpr Value kHeld = 1;
-    static constexpr Value kPassed = 2; ///< the first of the queue, once
-    static constexpr Value kNext = Value{1} << kNextShift;
-    static constexpr Value kCounter = (Value{1} << counter_bits) - 1;
-
-    static bool held(Value word) { return (word & kHeld) != 0; }
-    static Value next(Value word) { return word >> kNextShift; }
-    static Value serving(Value word) { return word >> kServingShift & kCounter; }
-    static Value passed(Value word) { return (word & ((Value{1} << kServingShift) - 1)) / kPassed; }
-
     /// `start`: see "Loops" in fabric/concept.hh.
     [[gnu::noinline]] void acquire_contended(Word word, Value before, std::uint64_t start) {
         if (!passes(word, before))
@@ -102,26 +122,19 @@ class PassingTicket {
 
     /// `seen` is not 0: it is held, or there is a queue.
     bool passes(Word word, Value seen) {
-        return !held(seen) && passed(seen) < limit_ &&
-               fabric_.compare_swap(word, seen, seen + kPassed + kHeld) == seen;
+        return !W::held(seen) && W::passed(seen) < limit_ &&
+               fabric_.compare_swap(word, seen, seen + W::kPassed + W::kHeld) == seen;
     }
 
     void take_in_turn(Word word, std::uint64_t start) {
-        const Value mine = next(fabric_.fetch_add(word, kNext));
+        const Value mine = W::next(fabric_.fetch_add(word, W::kNext));
         for (;;) {
             fabric_.rewind(start, mine); // all it knows is its ticket
-            const Value seen =
-                fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
-            if (fabric_.compare_swap(word, seen, without_first(seen)) == seen)
+            const Value seen = fabric_.await(
+                word, [mine](Value v) { return !W::held(v) && W::serving(v) == mine; });
+            if (fabric_.compare_swap(word, seen, W::without_first(seen)) == seen)
                 return;
         }
-    }
-
-    /// The word once the first of the queue holds the lock.
-    static Value without_first(Value word) {
-        const Value then = (serving(word) + 1) & kCounter;
-        return next(word) == then ? kHeld
-                                  : next(word) << kNextShift | then << kServingShift | kHeld;
     }
 
     F& fabric_;

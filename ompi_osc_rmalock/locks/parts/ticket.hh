@@ -36,10 +36,27 @@
 
 namespace rmalock::locks {
 
+/// The word of a target. Beside each part: what it promises, and the race that it settles.
+template <unsigned counter_bits>
+struct TicketWord {
+    static constexpr unsigned kNextShift = 64 - counter_bits;
+    static constexpr unsigned kServingShift = kNextShift - counter_bits;
+    /// A ticket. Given out by a fetching add, so no two processes have the same.
+    static constexpr Value kNext = Value{1} << kNextShift;
+    /// A holder that has gone. Only the holder adds it, so it knows the value (D1).
+    static constexpr Value kServed = Value{1} << kServingShift;
+    static constexpr Value kLast = (Value{1} << counter_bits) - 1; ///< before a counter wraps
+
+    static constexpr Value next(Value word) { return word >> kNextShift; }
+    static constexpr Value serving(Value word) { return word >> kServingShift & kLast; }
+};
+
 /// `counter_bits` of each counter; the model checker takes few, so that they wrap. More than there
 /// can be processes, of all threads, in the queue.
 template <fabric::Fabric F, unsigned counter_bits = 32>
 class Ticket {
+    using W = TicketWord<counter_bits>;
+
   public:
     static constexpr LockTraits kTraits{.name = "ticket", .shared = false};
 
@@ -48,30 +65,21 @@ class Ticket {
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
-        const Value before = fabric_.fetch_add(word, kNext);
-        const Value mine = next(before);
-        if (serving(before) != mine)
-            fabric_.await(word, [mine](Value v) { return serving(v) == mine; });
+        const Value before = fabric_.fetch_add(word, W::kNext);
+        const Value mine = W::next(before);
+        if (W::serving(before) != mine)
+            fabric_.await(word, [mine](Value v) { return W::serving(v) == mine; });
         return {.opaque = mine};
     }
 
     void release_exclusive(Rank target, Hold hold) {
-        fabric_.add({target, home_}, hold.opaque == kLast ? kServed - kNext : kServed);
+        fabric_.add({target, home_}, hold.opaque == W::kLast ? W::kServed - W::kNext : W::kServed);
     }
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
 
   private:
-    static constexpr unsigned kNextShift = 64 - counter_bits;
-    static constexpr unsigned kServingShift = kNextShift - counter_bits;
-    static constexpr Value kNext = Value{1} << kNextShift;         ///< a ticket
-    static constexpr Value kServed = Value{1} << kServingShift;    ///< a holder that has gone
-    static constexpr Value kLast = (Value{1} << counter_bits) - 1; ///< before a counter wraps
-
-    static Value next(Value word) { return word >> kNextShift; }
-    static Value serving(Value word) { return word >> kServingShift & kLast; }
-
     F& fabric_;
     Slot home_;
 };

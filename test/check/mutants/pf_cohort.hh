@@ -64,14 +64,13 @@ struct CountThenUndo : Sound {
     }
 };
 
-inline constexpr unsigned kHoldBits = locks::CohortHold::kBits,
-                          kCountBits = locks::CohortHold::kCountBits; ///< of what the baton says
+inline constexpr unsigned kCountBits = locks::CohortHold::kCountBits; ///< of what the baton says
 
 /// An owner that gives the baton forgets how often the first of the queue has been passed.
 struct ForgetsPassed : Sound {
     Value posted(Word w, Value v) {
-        const Value kept = Value{1} << 63 | ((Value{1} << kHoldBits) - 1);
-        return w.slot == kBaton ? v & kept : v;
+        using Baton = locks::BatonWord<locks::CohortHold::kBits>;
+        return w.slot == kBaton ? v & (Baton::kFree | Baton::message(~Value{0})) : v;
     }
 };
 
