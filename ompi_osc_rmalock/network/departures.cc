@@ -3,7 +3,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace rmalock::network {
 
@@ -25,14 +25,23 @@ void Departures::set_timer(bool on) {
 
 void Departures::add(Departing& outbox) {
     const std::lock_guard lock(mutex_);
+    outbox.place_ = holding_.size();
     holding_.push_back(&outbox);
     if (!set_.load(std::memory_order_relaxed))
         set_timer(true);
 }
 
+/// With mutex_ locked. The last one takes its place.
+void Departures::take_out(Departing& outbox) {
+    holding_.back()->place_ = outbox.place_;
+    holding_[std::exchange(outbox.place_, Departing::kNowhere)] = holding_.back();
+    holding_.pop_back();
+}
+
 void Departures::remove(Departing& outbox) {
     const std::lock_guard lock(mutex_);
-    std::erase(holding_, &outbox);
+    if (outbox.place_ != Departing::kNowhere)
+        take_out(outbox);
 }
 
 void Departures::send_due() {
@@ -42,7 +51,9 @@ void Departures::send_due() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return; // another thread is at it, or about to hold or send
-    std::erase_if(holding_, [](Departing* outbox) { return outbox->try_to_depart(); });
+    for (std::size_t i = holding_.size(); i-- > 0;)
+        if (holding_[i]->try_to_depart())
+            take_out(*holding_[i]);
     set_timer(!holding_.empty()); // for those that a thread of the program is at
 }
 

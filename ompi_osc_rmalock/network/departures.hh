@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +18,11 @@ class Departing {
 
   protected:
     ~Departing() = default;
+
+  private:
+    friend class Departures;
+    static constexpr std::size_t kNowhere = SIZE_MAX;
+    std::size_t place_ = kNowhere; ///< in Departures
 };
 
 /// The outboxes of a process that hold accumulates back. What the program's next calls do not send
@@ -50,6 +57,7 @@ class Departures {
   private:
     using Clock = std::chrono::steady_clock;
     void set_timer(bool on);
+    void take_out(Departing& outbox);
 
     const int timer_;
     std::mutex mutex_; ///< taken behind an outbox's, and before the worker's

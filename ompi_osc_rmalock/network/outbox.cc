@@ -73,8 +73,7 @@ std::vector<std::byte> Outbox::pack(MessageHeader& header, bool asks) {
     const std::size_t runs = data.size() - held_.operands.size();
     std::memcpy(data.data(), held_.runs.data(), runs);
     std::memcpy(data.data() + runs, held_.operands.data(), held_.operands.size());
-    held_.runs.clear();
-    held_.operands.clear();
+    held_ = {}; // there may be thousands of targets
     return data;
 }
 
