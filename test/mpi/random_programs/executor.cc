@@ -26,7 +26,7 @@ class Executor {
     }
 
   private:
-    bool mine(const Operation& o) const { return p_.windows[o.window]->rank == o.origin; }
+    bool mine(const RmaCall& o) const { return p_.windows[o.window]->rank == o.origin; }
 
     void fence() {
         Window& w = *p_.windows[0];
@@ -123,7 +123,7 @@ class Executor {
         MUST(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
     }
 
-    void issue_and_flush(Operation& o) {
+    void issue_and_flush(RmaCall& o) {
         const Window& w = *p_.windows[o.window];
         if (o.guarded)
             read_add_write(o);
@@ -147,7 +147,7 @@ class Executor {
         }
     }
 
-    void read_add_write(Operation& o) {
+    void read_add_write(RmaCall& o) {
         const Window& w = *p_.windows[o.window];
         const MPI_Aint at = w.displacement(o.target, o.place);
         char value[16];
@@ -180,7 +180,7 @@ class Executor {
         address = static_cast<char*>(MPI_BOTTOM);
     }
 
-    void issue(Operation& o) {
+    void issue(RmaCall& o) {
         if (tell_)
             std::fprintf(stderr, "rank %d: window %d: %s\n", p_.windows[o.window]->rank,
                          p_.windows[o.window]->number, o.text().c_str());
@@ -199,7 +199,7 @@ class Executor {
         issue_on(o, from, into);
     }
 
-    void issue_on(Operation& o, char* from, char* into) {
+    void issue_on(RmaCall& o, char* from, char* into) {
         const Window& w = *p_.windows[o.window];
         const MPI_Aint at = w.displacement(o.target, o.place);
         const Layout &f = o.from, &i = o.into, &t = o.to;
@@ -229,7 +229,7 @@ class Executor {
         }
     }
 
-    void issue_single(Operation& o) {
+    void issue_single(RmaCall& o) {
         const Window& w = *p_.windows[o.window];
         const MPI_Aint at = w.displacement(o.target, o.place);
         o.into.offset = {0};
@@ -243,7 +243,7 @@ class Executor {
                                   o.basic->type, o.target, at, mpi_op(o.op), w.win));
     }
 
-    static void free_types(Operation& o) {
+    static void free_types(RmaCall& o) {
         for (Layout* l : {&o.from, &o.into, &o.to})
             if (l->own && l->type != MPI_DATATYPE_NULL)
                 MPI_Type_free(&l->type);

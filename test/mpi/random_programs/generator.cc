@@ -107,9 +107,9 @@ class Generator {
     }
 
     /// The operation without its call: its origin, its place, and its layouts.
-    std::unique_ptr<Operation> blank(Phase& p, size_t w, int origin, int target, const Basic& b,
-                                     int n) {
-        auto o = std::make_unique<Operation>();
+    std::unique_ptr<RmaCall> blank(Phase& p, size_t w, int origin, int target, const Basic& b,
+                                   int n) {
+        auto o = std::make_unique<RmaCall>();
         o->basic = &b;
         o->window = w;
         o->origin = origin;
@@ -123,7 +123,7 @@ class Generator {
         return o;
     }
 
-    void add(Phase& p, std::unique_ptr<Operation> o, Call call, Op op) {
+    void add(Phase& p, std::unique_ptr<RmaCall> o, Call call, Op op) {
         const bool single = call == Call::fop || call == Call::cas;
         o->call = call;
         o->op = plain_put(call) ? Op::replace : plain_get(call) ? Op::no_op : op;
@@ -175,7 +175,7 @@ class Generator {
 
     /// Operations of one origin on the same elements, with a flush between two of them unless both
     /// are accumulates.
-    void chain(Phase& p, std::unique_ptr<Operation> first, const std::vector<Call>& calls,
+    void chain(Phase& p, std::unique_ptr<RmaCall> first, const std::vector<Call>& calls,
                const Layout& to, Offset place, int n) {
         const size_t w = first->window;
         const int origin = first->origin, target = first->target;
@@ -267,7 +267,7 @@ class Generator {
         return at + 16;
     }
 
-    static void free_layouts(Operation& o) {
+    static void free_layouts(RmaCall& o) {
         for (Layout* l : {&o.from, &o.into, &o.to})
             if (l->own && l->type != o.basic->type && l->type != MPI_DATATYPE_NULL)
                 MPI_Type_free(&l->type);

@@ -26,7 +26,7 @@ class Judge {
     }
 
   private:
-    bool fetched(const Operation& o) {
+    bool fetched(const RmaCall& o) {
         std::vector<char> expected(o.result.size(), '\xee');
         const Offset low = o.into.low();
         for (int k = 0; k < o.elements(); ++k)

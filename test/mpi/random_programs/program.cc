@@ -5,7 +5,7 @@
 
 namespace oracle {
 
-std::string Operation::text() const {
+std::string RmaCall::text() const {
     char line[400];
     std::snprintf(line, sizeof line,
                   "%s%s %s %s n=%d origin=%d target=%d bytes [%td,%td) %s -> %s%s%s%s",
@@ -17,7 +17,7 @@ std::string Operation::text() const {
     return line;
 }
 
-void apply_to_model(Operation& o, std::vector<char>& memory) {
+void apply_to_model(RmaCall& o, std::vector<char>& memory) {
     const Offset width = o.basic->bytes;
     const size_t n = static_cast<size_t>(width);
     for (int k = 0; k < o.elements(); ++k) {

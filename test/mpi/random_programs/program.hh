@@ -37,7 +37,7 @@ inline bool by_request(Call c) {
     return c == Call::rput || c == Call::rget || c == Call::racc || c == Call::rgacc;
 }
 
-struct Operation {
+struct RmaCall {
     Call call = Call::put;
     Op op = Op::replace;
     const Basic* basic = nullptr;
@@ -66,7 +66,7 @@ struct Operation {
 
 /// Applies the operation to the model, and keeps what it must fetch. Only here is it known what a
 /// swap compares with.
-void apply_to_model(Operation& o, std::vector<char>& memory);
+void apply_to_model(RmaCall& o, std::vector<char>& memory);
 
 enum class Sync { passive, fence, pscw };
 constexpr const char* kSyncNames[] = {"passive", "fence", "pscw"};
@@ -85,7 +85,7 @@ struct Phase {
     std::vector<std::vector<Hold>> holds;               // [window][rank]
     std::vector<std::vector<std::vector<char>>> access; // PSCW: [window][origin][target]
     std::vector<bool> exclusive_only;                   // [window]: guarded places are allowed
-    std::vector<std::unique_ptr<Operation>> operations;
+    std::vector<std::unique_ptr<RmaCall>> operations;
 };
 
 struct Options {
