@@ -205,8 +205,8 @@ static void mutexes(void) {
         expect(row[0], row[COLUMNS - 1], "first and last", n, 0);
         for (int j = 0; j < COLUMNS; ++j)
             row[j] += 1;
+        GA_Init_fence(); // what is put from here on, the fence waits for
         NGA_Put(array, low, high, row, &lead);
-        GA_Init_fence();
         GA_Fence();
         GA_Unlock(1);
     }
