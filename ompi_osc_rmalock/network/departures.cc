@@ -27,6 +27,7 @@ void Departures::add(Departing& outbox) {
     const std::lock_guard lock(mutex_);
     outbox.place_ = holding_.size();
     holding_.push_back(&outbox);
+    holds_.store(holding_.size(), std::memory_order_relaxed);
     if (!set_.load(std::memory_order_relaxed))
         set_timer(true);
 }
@@ -36,12 +37,25 @@ void Departures::take_out(Departing& outbox) {
     holding_.back()->place_ = outbox.place_;
     holding_[std::exchange(outbox.place_, Departing::kNowhere)] = holding_.back();
     holding_.pop_back();
+    holds_.store(holding_.size(), std::memory_order_relaxed);
 }
 
 void Departures::remove(Departing& outbox) {
     const std::lock_guard lock(mutex_);
     if (outbox.place_ != Departing::kNowhere)
         take_out(outbox);
+}
+
+/// With mutex_ locked. Those stay that a thread of the program is at.
+void Departures::try_each() {
+    for (std::size_t i = holding_.size(); i-- > 0;)
+        if (holding_[i]->try_to_depart())
+            take_out(*holding_[i]);
+}
+
+void Departures::send_each() {
+    const std::lock_guard lock(mutex_);
+    try_each();
 }
 
 void Departures::send_due() {
@@ -51,10 +65,8 @@ void Departures::send_due() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return; // another thread is at it, or about to hold or send
-    for (std::size_t i = holding_.size(); i-- > 0;)
-        if (holding_[i]->try_to_depart())
-            take_out(*holding_[i]);
-    set_timer(!holding_.empty()); // for those that a thread of the program is at
+    try_each();
+    set_timer(!holding_.empty());
 }
 
 } // namespace rmalock::network

@@ -25,9 +25,10 @@ class Departing {
     std::size_t place_ = kNowhere; ///< in Departures
 };
 
-/// The outboxes of a process that hold accumulates back. What the program's next calls do not send
-/// goes out by itself: through a timer on which the progress thread sleeps, or through progress,
-/// which Open MPI runs while it waits.
+/// The outboxes of a process that hold accumulates back. The program's next word to another process
+/// through rmalock sends all of them, and so does progress, which Open MPI runs while it waits. What
+/// the program does not send goes out by itself, through a timer on which the progress thread
+/// sleeps.
 ///
 /// Once set, the timer rings, though an outbox may long have sent what it was set for: to set it
 /// and set it back for each message took as long as the message (15 of 30 us, on two virtual
@@ -50,18 +51,28 @@ class Departures {
     void add(Departing& outbox);
     /// It has sent it.
     void remove(Departing& outbox);
-    /// Sends what is held once the timer has rung. Called often, by threads that have neither an
-    /// outbox nor the worker locked. Throws ucx::Error.
+    // Both are called often, by threads that have neither an outbox nor the worker locked, and may
+    // throw ucx::Error.
+    /// Sends what is held, before the program sends something else: what it holds back for one
+    /// target is not overtaken by what it says to another.
+    void send_all() {
+        if (holds_.load(std::memory_order_relaxed) != 0)
+            send_each();
+    }
+    /// Sends what is held once the timer has rung.
     void send_due();
 
   private:
     using Clock = std::chrono::steady_clock;
     void set_timer(bool on);
     void take_out(Departing& outbox);
+    void send_each();
+    void try_each();
 
     const int timer_;
     std::mutex mutex_; ///< taken behind an outbox's, and before the worker's
     std::vector<Departing*> holding_;
+    std::atomic<std::size_t> holds_{0}; ///< how many
     std::atomic<bool> set_{false};
     std::atomic<Clock::time_point> rings_{Clock::time_point()};
 };

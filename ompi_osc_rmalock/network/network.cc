@@ -151,7 +151,7 @@ bool Network::progress() {
     if (limit_.load(std::memory_order_relaxed) != 0)
         tell_of_descriptors();
     try {
-        departures_.send_due();
+        departures_.send_all();
         return worker_.progress();
     } catch (const std::exception& error) {
         if (ending_)

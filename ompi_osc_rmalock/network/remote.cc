@@ -7,8 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "network/or_end_the_job.hh"
-
 namespace rmalock::network {
 
 using fabric::Value;
@@ -100,7 +98,7 @@ Remote::Reachable& Remote::reachable(Rank target) {
 
 std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
                             std::uint64_t desired) {
-    count_verb();
+    begin_verb();
     count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
@@ -110,7 +108,7 @@ std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
 }
 
 Value Remote::get(Word word) {
-    count_verb();
+    begin_verb();
     count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
@@ -128,7 +126,7 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
 }
 
 void Remote::put(Word word, Value value) {
-    count_verb();
+    begin_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
@@ -138,7 +136,7 @@ void Remote::put(Word word, Value value) {
     });
 }
 void Remote::add(Word word, Value operand) {
-    count_verb();
+    begin_verb();
     or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
         if (by_cpu_)
@@ -153,7 +151,7 @@ Value Remote::fetch_add_after_data(Word word, Value operand) {
         deliver(word.rank);
         return fetch_add(word, operand);
     }
-    count_verb();
+    begin_verb();
     count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
@@ -171,7 +169,7 @@ void Remote::scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot 
     or_end_the_job([&] {
         ucx::Completion completion;
         for (std::size_t i = 0; i < scans.size(); ++i) {
-            count_verb();
+            begin_verb();
             all[i].resize((scans[i].out.size() - 1) * stride + 1);
             Reachable& target = reachable(scans[i].rank);
             worker().get(*target.peer, all[i].data(), all[i].size() * sizeof(Value),
@@ -196,6 +194,7 @@ void Remote::flush_all() {
 
 void Remote::move(Direction direction, Rank target, void* origin, std::size_t bytes,
                   std::uint64_t offset, ucx::Completion* completion) {
+    network_.departures().send_all();
     Reachable& there = reachable(target);
     const ucx::RemoteAddress address = there.memory_address + offset;
     if (direction == Direction::put)
@@ -206,6 +205,7 @@ void Remote::move(Direction direction, Rank target, void* origin, std::size_t by
 
 void Remote::flush_local(Rank target) {
     Reachable& there = reachable(target);
+    network_.departures().send_all();
     worker().flush_local(waiter_, *there.peer);
     worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
 }
@@ -220,6 +220,7 @@ std::vector<Remote::Reachable*> Remote::recipients() {
 }
 
 void Remote::flush_local_all() {
+    network_.departures().send_all();
     worker().flush_local_all(waiter_);
     for (Reachable* there : recipients())
         worker().wait_for(waiter_, [&] { return there->outbox.results_done(); });
@@ -285,6 +286,7 @@ void Remote::hold(Rank target, const MessageHeader& header, std::span<const Mess
 void Remote::move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
                          ucx::RemoteAddress address, const ucx::RemoteKey& key,
                          ucx::Completion* completion) {
+    network_.departures().send_all();
     if (direction == Direction::put)
         worker().put(peer(target), origin, bytes, address, key, completion);
     else

@@ -15,6 +15,7 @@
 #include "ucx_glue/worker.hh"
 #include "network/exchange.hh"
 #include "network/network.hh"
+#include "network/or_end_the_job.hh"
 #include "network/outbox.hh"
 #include "network/reach.hh"
 
@@ -61,7 +62,7 @@ class Remote final : public fabric::RemoteWords {
     /// flush.
     void move(Direction direction, Rank target, void* origin, std::size_t bytes,
               std::uint64_t offset, ucx::Completion* completion);
-    /// Complete at this side, results of messages included.
+    /// Complete at this side, results of messages included. Nothing is held back any more.
     void flush_local(Rank target);
     void flush_local_all();
     /// Complete at the target as well. (flush() is for words and moves only.)
@@ -131,6 +132,11 @@ class Remote final : public fabric::RemoteWords {
     /// Those that a message was sent to.
     std::vector<Reachable*> recipients();
 
+    /// Before a word goes to another process.
+    void begin_verb() {
+        count_verb();
+        or_end_the_job([&] { network_.departures().send_all(); });
+    }
     // Also the network's thread comes here (Window::apply).
     void count_verb() { verbs_.add(true); }
     void count_round_trip(bool was = true) {
