@@ -761,7 +761,7 @@ static const struct test_case cases[] = {
     {.name = "no_torn_pairs", .run = no_torn_pairs, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
-    {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ANY},
+    {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ALLOCATE},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
     {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},
     {.name = "misaligned_elements", .run = misaligned_elements, .each = IN_ANY},
