@@ -71,8 +71,8 @@ REPORT =
 report: perf/rma_bench perf-mpich
 	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
 
-CHECK_TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py \
-	perf/guard perf/test_guard.py perf/test_tune.py
+CHECK_TESTS += perf/guard perf/test_guard.py
+FULL_TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py perf/test_tune.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
