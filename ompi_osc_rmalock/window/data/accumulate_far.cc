@@ -57,7 +57,7 @@ class Batch {
             return;
         const std::size_t values = elements_ * size_;
         header_.runs = runs_.size();
-        if (result_ == nullptr && remote_.holds(bytes())) {
+        if (result_ == nullptr && operand_ != nullptr && remote_.holds(bytes())) {
             remote_.hold(target_, header_, runs_, {operand_, values});
             operand_ += values;
             runs_.clear();
