@@ -73,6 +73,16 @@ def check_components(components):
     return None
 
 
+def has_shared_mode(lock):
+    """Whether processes hold a shared lock of a target together under this lock, as its header's traits say."""
+    header = os.path.join(SOURCES, "ompi_osc_rmalock", "locks", "algorithms", lock + ".hh")
+    if not os.path.exists(header):  # auto, or a name that is refused
+        return True
+    with open(header, encoding="utf-8") as text:
+        traits = re.search(r"LockTraits kTraits\{(.*?)\};", text.read(), re.S)
+    return ".shared = false" not in traits[1]
+
+
 def was_selected(stderr):
     """Whether rmalock served the windows of this job: the only proof is what it says itself."""
     return re.search(r"osc/rmalock: .*\bselected\b", stderr) is not None
