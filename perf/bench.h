@@ -176,6 +176,12 @@ void run_accumulate_array_exclusive(struct bench* bench);
 void run_flush(struct bench* bench);
 void run_flush_local(struct bench* bench);
 void run_flush_all(struct bench* bench);
+/* cases_sweep.c */
+void run_sweep_put(struct bench* bench);
+void run_sweep_get(struct bench* bench);
+void run_sweep_accumulate(struct bench* bench);
+void run_sweep_get_accumulate(struct bench* bench);
+void run_sweep_fetch_and_op(struct bench* bench);
 /* cases_overlap.c */
 void run_lock_put_unlock(struct bench* bench);
 void run_lock_get_unlock(struct bench* bench);

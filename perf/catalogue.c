@@ -14,13 +14,16 @@
 #define PAPER "direct-passive "
 #define RMA_RW "RMA-RW "
 
-enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20 };
+enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WINDOW = 2 << 20 };
 
 /* What rows have in common: flavors, least ranks, samples, window bytes, how many operations of
  * --size share an epoch (0 where the size is fixed), and what computes the window's size instead.
  */
 #define WORDS "allocate", 2, 200, WORD_WINDOW, 0, NULL
 #define ARRAY "allocate", 2, 200, ARRAY_WINDOW, 0, NULL
+#define SWEEP_ROW                                                                                  \
+    "MPI-4.0 12.3", "operation, type, bytes, layout, depth", "latency, ns", "allocate", 2, 30,     \
+        SWEEP_WINDOW, 0, NULL
 #define LATENCY "allocate", 2, 100, EPOCH_WINDOW, 1, NULL
 #define OVERLAP "allocate", 2, 50, EPOCH_WINDOW, 1, NULL
 #define OVERLAP_OPS "allocate", 2, 50, EPOCH_WINDOW, OPERATIONS_MAX, NULL
@@ -59,6 +62,11 @@ const struct bench_case catalogue[] = {
      "latency, ns", ARRAY},
     {"accumulate_array_exclusive", run_accumulate_array_exclusive, MPI_FLUSH, "SUM, 1024 DOUBLE",
      "latency, ns", ARRAY},
+    {"sweep_put", run_sweep_put, SWEEP_ROW},
+    {"sweep_get", run_sweep_get, SWEEP_ROW},
+    {"sweep_accumulate", run_sweep_accumulate, SWEEP_ROW},
+    {"sweep_get_accumulate", run_sweep_get_accumulate, SWEEP_ROW},
+    {"sweep_fetch_and_op", run_sweep_fetch_and_op, SWEEP_ROW},
     {"flush", run_flush, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"flush_local", run_flush_local, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"flush_all", run_flush_all, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
