@@ -16,6 +16,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/hybrid.hh \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/node.hh \
+	ompi_osc_rmalock/fabric/node_fence.cc \
+	ompi_osc_rmalock/fabric/node_fence.hh \
 	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/tally.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
@@ -35,6 +37,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/baton.hh \
 	ompi_osc_rmalock/locks/parts/cohort.hh \
 	ompi_osc_rmalock/locks/parts/drain.hh \
+	ompi_osc_rmalock/locks/parts/element_marks.hh \
 	ompi_osc_rmalock/locks/parts/holder_records.hh \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \
 	ompi_osc_rmalock/locks/parts/members.hh \

@@ -11,7 +11,7 @@ harness_headers = \
 	test/harness/stress.hh \
 	test/harness/thread_words.hh
 
-bell_source = ompi_osc_rmalock/fabric/bell.cc
+bell_source = ompi_osc_rmalock/fabric/bell.cc ompi_osc_rmalock/fabric/node_fence.cc
 
 topology_sources = \
 	ompi_osc_rmalock/topology/machine.cc \
@@ -56,11 +56,11 @@ test_cost_test_SOURCES = test/locks/cost_test.cc $(bell_source) $(topology_sourc
 test_cost_test_CPPFLAGS = $(test_cppflags)
 test_cost_test_LDADD = $(GTEST_LIBS)
 
-test_stress_test_SOURCES = test/locks/stress_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
+test_stress_test_SOURCES = test/locks/stress_test.cc test/locks/element_marks_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_CPPFLAGS = $(test_cppflags)
 test_stress_test_LDADD = $(GTEST_LIBS) -lpthread
 
-test_stress_test_tsan_SOURCES = test/locks/stress_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
+test_stress_test_tsan_SOURCES = test/locks/stress_test.cc test/locks/element_marks_test.cc test/locks/passing_ticket_test.cc test/locks/ticket_test.cc test/locks/turns_test.cc $(bell_source) $(topology_sources) $(harness_headers)
 test_stress_test_tsan_CPPFLAGS = $(test_cppflags)
 test_stress_test_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(tsan_flags)
 test_stress_test_tsan_LDADD = $(GTEST_LIBS) -lpthread

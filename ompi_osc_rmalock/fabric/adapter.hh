@@ -29,6 +29,7 @@ class Adapter {
   public:
     using At = std::source_location;
     using Resolved = typename Inner::Resolved;
+    using Own = typename Inner::Own;
     static constexpr bool kOneNode = Inner::kOneNode;
     static constexpr bool kTimeless = Inner::kTimeless;
 
@@ -67,6 +68,12 @@ class Adapter {
     void add_single_writer(Word w, Value v, At at = At::current()) {
         begin(Use::add_single_writer, w.rank, at).add_single_writer(w, v);
     }
+
+    Own own(Slot slot) const { return inner().own(slot); }
+    void put_own(Own own, Value v, At at = At::current()) {
+        begin(Use::posted, self(), at).put_own(own, v);
+    }
+    void fence_node(At at = At::current()) { begin(Use::flush, -1, at).fence_node(); }
 
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out,
               At at = At::current()) {

@@ -29,6 +29,16 @@
 //   changes, and that it changes by nothing else. When it returns, it has taken effect; it is
 //   sequentially consistent with the fetching verbs. It is done by the CPU, whatever the domain.
 //
+// == Marks: own, put_own, fence_node ==
+//   own(slot) is a word of the caller's own rank under a name by which put_own finds it sooner; a
+//   name that was made without it names nothing, and equals no other.
+//   put_own(name, v) is a put to it, on which nobody sleeps. It wakes nobody, and costs what a
+//   store costs.
+//   fence_node() is what orders it, at the price of interrupting all processes of the caller's
+//   node: on return the puts to own words that they had made before have taken effect, and what
+//   they do later comes after what the caller had done before. For what happens rarely, where a
+//   fence after each put_own would cost more. Not every machine has it: node_fence.hh.
+//
 // == Several ranks: scan, add_each ==
 //   scan(ranks, first, stride, out) reads out.size() / ranks.size() words of each of the ranks,
 //   from slot `first` on and `stride` slots apart, each as get does. add_each(ranks, slot, v) adds
@@ -170,6 +180,9 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.add(w, v) } -> std::same_as<void>;
     // Holder records.
     { f.add_single_writer(w, v) } -> std::same_as<void>;
+    // Marks.
+    { f.put_own(f.own(s), v) } -> std::same_as<void>;
+    { f.fence_node() } -> std::same_as<void>;
     // Several ranks.
     { f.scan(ranks, s, s, out) } -> std::same_as<void>;
     { f.add_each(ranks, s, v) } -> std::same_as<void>;

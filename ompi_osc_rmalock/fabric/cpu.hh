@@ -14,6 +14,7 @@
 #include "fabric/bell.hh"
 #include "fabric/concept.hh"
 #include "fabric/layout.hh"
+#include "fabric/node_fence.hh"
 #include "fabric/waiter.hh"
 
 namespace rmalock::fabric {
@@ -82,6 +83,16 @@ class CpuFabric : public FabricBase<CpuFabric> {
     /// Nobody else changes the word: a plain addition and a release store would not lose any. But
     /// R1 of all_gate.hh reads M behind it, which a store may pass.
     void add_single_writer(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
+
+    /// The compiler keeps what follows behind the store; the processor need not.
+    using Own = std::atomic<Value>*;
+    Own own(Slot slot) const { return &at({self_, slot}); }
+    [[gnu::always_inline]] void put_own(Own own, Value v) {
+        own->store(v, std::memory_order_release);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    void fence_node() { fence_processes_of_node(); }
+
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const auto each = static_cast<Slot>(out.size() / ranks.size());
         for (std::size_t r = 0; r < ranks.size(); ++r)
@@ -121,6 +132,8 @@ class CpuFabric : public FabricBase<CpuFabric> {
     Moment after(Duration time) const { return Moment::in(time); }
     void backoff(unsigned attempt) { waiter_.backoff(attempt); }
 
+    /// Beside the verbs: the same as another rank.
+    CpuFabric of(Rank self) const { return {space_, self, waiter_}; }
     /// Beside the verbs: wakes all that sleep until a word of `rank` changes.
     void wake(Rank rank) { ring(rank); }
 

@@ -74,6 +74,10 @@ class HybridFabric : public FabricBase<HybridFabric> {
         else
             remote_->fetch_add(w, v);
     }
+    using Own = CpuFabric::Own;
+    Own own(Slot slot) const { return parts().own(slot); }
+    void put_own(Own own, Value v) { near().put_own(own, v); }
+    void fence_node() { near().fence_node(); }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const std::size_t each = out.size() / ranks.size();
         std::vector<RemoteWords::Scan> far;
@@ -139,6 +143,10 @@ class HybridFabric : public FabricBase<HybridFabric> {
     }
 
     // Beside the verbs.
+    /// The same for a target that is on this node, where CPUs do the atomics: no question is asked
+    /// at any verb, and none is counted. Ranks are parts of the node.
+    CpuFabric parts() const { return node_.inner().of(part({self(), 0}).rank); }
+    Rank part_of(Rank rank) const { return part({rank, 0}).rank; }
     /// Wakes all that sleep until a word of `rank`, of this node, changes: after one was changed by
     /// other means.
     void wake(Rank rank) { cpu().wake(part({rank, 0}).rank); }

@@ -36,16 +36,21 @@ struct WindowSlots {
     /// At rank 0, and at the first rank of each node: the gate between lock_all and exclusive locks
     /// (locks/window_lock/all_gate.hh).
     static constexpr Slot gate = line(1);
-    /// Serialises accumulates that no single CPU atomic can do.
+    /// Serialises accumulates that no single CPU atomic can do. Beside it what tells processes that
+    /// change single elements of arrays at work (locks/parts/element_marks.hh): one line has both.
     static constexpr Slot accumulate = line(2);
+    static constexpr Slot arrays = accumulate + 1;
     /// Active target: how many origins have called MPI_Win_complete towards this rank.
     static constexpr Slot completions = line(3);
     /// Where processes of the node sleep that wait for a word of this rank (fabric/bell.hh). With a
     /// word that passive target leaves alone, so that a look for sleepers finds it in the cache.
     static constexpr Slot bell = completions + 1;
+    /// Which single elements the threads of this rank work on, a line each.
+    static constexpr Slot marks = line(4);
+    static constexpr Slot kMarkLines = 4;
     /// Active target: bit t of this array says that rank t has posted to this rank. Variable
     /// length.
-    static constexpr Slot post_bits = line(4);
+    static constexpr Slot post_bits = marks + line(kMarkLines);
 
     static constexpr Slot kMostNodes = 512;
     /// Queue nodes a process needs at most: it acquires each target once at a time, and waits in a
@@ -75,12 +80,12 @@ struct WindowSlots {
 static_assert(WindowSlots::lock % kWordsPerLine == 0);
 static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
 // Protocol state per process and window, the formula of docs/design.md, in lines of 64 bytes:
-// 4 + ceil(P / 512), and what the lock needs.
-static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (4 + 1));
-static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (4 + 1 + 128));
-static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (4 + 2 + 512 + 3));
+// 8 + ceil(P / 512), and what the lock needs.
+static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (8 + 1));
+static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (8 + 1 + 128));
+static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (8 + 2 + 512 + 3));
 static_assert(bytes_of(WindowSlots::count(1024, {512, line(3), 64})) ==
-              64 * (4 + 2 + 512 + 3 + 64));
-static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (4 + 128 + 512));
+              64 * (8 + 2 + 512 + 3 + 64));
+static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (8 + 128 + 512));
 
 } // namespace rmalock::fabric

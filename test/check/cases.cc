@@ -16,6 +16,7 @@ const std::vector<Case>& all_cases() {
 #include "locks/all.def"
 #undef RMALOCK_LOCK
         add_ticket(all);
+        add_elements(all);
         add_all_gate(all);
         add_large(all);
         // A lock that lets somebody in too early mostly lets it in before the data are there, too;

@@ -38,6 +38,7 @@ const std::vector<Case>& all_cases();
 #include "locks/all.def"
 #undef RMALOCK_LOCK
 void add_ticket(std::vector<Case>& cases);
+void add_elements(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 

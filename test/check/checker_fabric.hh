@@ -36,6 +36,19 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     void put(Word w, Value v) { post(Verb::put, w, v); }
     void add(Word w, Value v) { post(Verb::add, w, v); }
 
+    struct Own {
+        Word word{-1, 0};
+        friend bool operator==(const Own&, const Own&) = default;
+    };
+    Own own(Slot slot) const { return {{self_, slot}}; }
+    /// Unlike other posts a step of its own: a fence_node of another process may come before it.
+    void put_own(Own own, Value v) {
+        if (world_.lingers(Verb::put))
+            perform(Verb::pass, own.word);
+        put(own.word, v);
+    }
+    void fence_node() { perform(Verb::fence_node, {self_, 0}); }
+
     void add_single_writer(Word w, Value v) { perform(Verb::add_single_writer, w, v); }
     /// Others may act between any two of the reads.
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {

@@ -13,6 +13,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_all_gate.cc \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
+    test/check/cases_elements.cc \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
     test/check/cases_pf_cohort.cc \
@@ -32,6 +33,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/all_gate.hh \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
+    test/check/mutants/element_marks.hh \
     test/check/mutants/direct_passive.hh \
     test/check/mutants/passing_ticket.hh \
     test/check/mutants/pf_cohort.hh \

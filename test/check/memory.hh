@@ -36,13 +36,17 @@ enum class Verb : std::uint8_t {
     await,
     await_until,
     add_single_writer,
-    leave, // not a verb of the fabric: the end of a critical section whose release only posts
+    fence_node,
+    // Not verbs of the fabric: the end of a critical section whose release only posts, and the
+    // moment before a post that others can tell from the verb before it.
+    leave,
+    pass,
 };
 
 constexpr const char* name_of(Verb verb) {
-    constexpr const char* names[] = {"get",         "fetch_add", "swap",  "compare_swap",
-                                     "put",         "add",       "flush", "await",
-                                     "await_until", "count",     "leave"};
+    constexpr const char* names[] = {"get",        "fetch_add", "swap",  "compare_swap", "put",
+                                     "add",        "flush",     "await", "await_until",  "count",
+                                     "fence_node", "leave",     "pass"};
     return names[static_cast<unsigned>(verb)];
 }
 

@@ -67,7 +67,7 @@ bool World::can_go(Rank rank) const {
     case Verb::await_until:
         return request.holds(request.predicate, look(rank, request.word));
     case Verb::flush:
-        return false; // goes on together with the last delivery it waits for
+        return flushed(rank); // mostly it goes on together with the last delivery it waits for
     default:
         return !is_read_modify_write(request.verb) || !memory_.anything_posted(rank, rank);
     }
@@ -204,10 +204,24 @@ Value World::take_effect(Rank rank, const NextVerb& request) {
     case Verb::add_single_writer:
         memory_.apply(Verb::add, request.word, request.operand);
         return 0;
+    case Verb::fence_node:
+        fence_node(rank);
+        return 0;
     case Verb::leave:
+    case Verb::pass:
         return 0;
     default:
         return before;
+    }
+}
+
+/// What lingers of the others on the node takes effect. A process that stands in a flush goes on
+/// later: a step runs one process.
+void World::fence_node(Rank rank) {
+    for (std::size_t i = memory_.posted().size(); i-- > 0;) {
+        const Posted& p = memory_.posted()[i];
+        if (p.issuer != rank && p.word.rank == p.issuer && program_.same_node(rank, p.issuer))
+            land(i);
     }
 }
 
@@ -216,16 +230,21 @@ void World::deliver(Rank rank, unsigned number) {
     for (unsigned seen = 0;; ++i)
         if (memory_.posted()[i].issuer == rank && seen++ == number)
             break;
-    const Posted p = memory_.deliver(i);
-    if (story_ != nullptr)
-        story_->push_back(fmt::format("{:>4} ...{} {} {:#x} lands, posted at {}", rank,
-                                      check::name_of(p.verb), name_of(p.word), p.value,
-                                      where(p.at)));
+    land(i);
     Process& issuer = process(rank);
     if (!issuer.finished && issuer.request.verb == Verb::flush && flushed(rank)) {
         issuer.history = mix(issuer.history, 3);
         run_on(rank);
     }
+}
+
+Posted World::land(std::size_t posted) {
+    const Posted p = memory_.deliver(posted);
+    if (story_ != nullptr)
+        story_->push_back(fmt::format("{:>4} ...{} {} {:#x} lands, posted at {}", p.issuer,
+                                      check::name_of(p.verb), name_of(p.word), p.value,
+                                      where(p.at)));
+    return p;
 }
 
 void World::finish_leaving(Rank rank) {

@@ -172,6 +172,8 @@ class World {
     void run_on(Rank rank);
     void step(Rank rank, bool give_up);
     void deliver(Rank rank, unsigned number);
+    Posted land(std::size_t posted);
+    void fence_node(Rank rank);
     Value take_effect(Rank rank, const NextVerb& request);
     Value look(Rank rank, Word word) const;
     Value take_effect_on_events(Rank rank, const NextVerb& request);
