@@ -133,7 +133,12 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/data/accumulate.cc \
 	ompi_osc_rmalock/window/data/accumulate_far.cc \
 	ompi_osc_rmalock/window/data/kernels.cc \
+	ompi_osc_rmalock/window/data/element_ops.hh \
+	ompi_osc_rmalock/window/data/elements.hh \
 	ompi_osc_rmalock/window/data/kernels.hh \
+	ompi_osc_rmalock/window/data/loops.hh \
+	ompi_osc_rmalock/window/data/loops_avx2.cc \
+	ompi_osc_rmalock/window/data/loops_avx2.hh \
 	ompi_osc_rmalock/window/diag/blame.cc \
 	ompi_osc_rmalock/window/diag/blame.hh \
 	ompi_osc_rmalock/window/diag/counts.cc \

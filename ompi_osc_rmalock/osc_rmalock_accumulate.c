@@ -288,18 +288,24 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
     if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
         (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
         kernels = kernels_of(op, core_op, target_dt);
-        const size_t size = target_dt->super.size;
-        void* elements = NULL == kernels->shared
-                             ? NULL
-                             : rmalock_direct_elements(osc_rmalock_window(win), target, target_disp,
-                                                       size * (size_t)target_count);
-        if (NULL != elements && 0 == ((uintptr_t)elements & (size - 1))) {
-            /* One element costs no less without its atomic than the question does. */
-            const bool alone = target_count > 1 && rmalock_alone(osc_rmalock_window(win), target);
-            const rmalock_kernel_t kernel = alone ? kernels->alone : kernels->shared;
-            kernel(elements, RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr, result_addr,
-                   (size_t)target_count);
-            return OMPI_SUCCESS;
+        const void* operand = RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr;
+        if (OPAL_LIKELY(1 == target_count && NULL != kernels->shared)) {
+            if (OPAL_LIKELY(rmalock_combine_element(osc_rmalock_window(win), target, target_disp,
+                                                    target_dt->super.size, kernels->shared, operand,
+                                                    result_addr))) {
+                return OMPI_SUCCESS;
+            }
+        } else if (0 < target_count && NULL != kernels->alone) {
+            const rmalock_array_t array = {.kernels = kernels,
+                                           .operand = operand,
+                                           .result = result_addr,
+                                           .count = (size_t)target_count,
+                                           .size = target_dt->super.size,
+                                           .extent =
+                                               (size_t)(target_dt->super.ub - target_dt->super.lb)};
+            if (rmalock_combine_array(osc_rmalock_window(win), target, target_disp, &array)) {
+                return OMPI_SUCCESS;
+            }
         }
     }
     call_t r = {.call = call,

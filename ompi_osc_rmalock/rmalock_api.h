@@ -369,14 +369,22 @@ typedef struct rmalock_combination {
 rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                                     ptrdiff_t displacement, const rmalock_combination_t* what);
 
-/* The short way: where `bytes` bytes of elements at the displacement are, if the caller may combine
- * them at once with a kernel, provided that they are aligned. NULL: the call above does it, or
- * tells what is wrong. */
-void* rmalock_direct_elements(rmalock_window_t* window, int target, ptrdiff_t displacement,
-                              size_t bytes);
-/* Whether the elements at this target are this process's alone for the accumulate that it begins.
- */
-bool rmalock_alone(rmalock_window_t* window, int target);
+/* The short way for one element of `size` bytes, a power of two; `kernel` is that for shared ones.
+ * false: nothing has happened; the call above does it, or tells what is wrong. */
+bool rmalock_combine_element(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                             size_t size, rmalock_kernel_t kernel, const void* operand,
+                             void* result);
+
+/* The same for plain arrays. `size` and `extent` are the element's, `count` is not 0; the rest is
+ * as in rmalock_combination_t. */
+typedef struct rmalock_array {
+    const rmalock_kernels_t* kernels; /* not NULL; there is one for elements that are alone */
+    const void* operand;
+    void* result;
+    size_t count, size, extent;
+} rmalock_array_t;
+bool rmalock_combine_array(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                           const rmalock_array_t* array);
 
 /* MPI_Compare_and_swap on `size` (1, 2, 4, 8 or 16) bytes. */
 rmalock_status_t rmalock_compare_and_swap(rmalock_window_t* window, int target,

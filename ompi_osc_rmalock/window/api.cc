@@ -225,13 +225,17 @@ Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target
     return guarded([&] { return as_window(window).accumulate(call, target, displacement, *what); });
 }
 
-void* rmalock_direct_elements(rmalock_window_t* window, int target, ptrdiff_t displacement,
-                              size_t bytes) {
-    return as_window(window).direct_elements(target, displacement, bytes);
+bool rmalock_combine_element(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                             size_t size, rmalock_kernel_t kernel, const void* operand,
+                             void* result) {
+    return as_window(window).combine_element(target, displacement, size, [&](std::byte* element) {
+        kernel(element, operand, result, 1);
+    });
 }
 
-bool rmalock_alone(rmalock_window_t* window, int target) {
-    return as_window(window).sharing(target) == rmalock::window::Sharing::alone;
+bool rmalock_combine_array(rmalock_window_t* window, int target, ptrdiff_t displacement,
+                           const rmalock_array_t* array) {
+    return as_window(window).combine_array(target, displacement, *array);
 }
 
 const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_op_t op) {

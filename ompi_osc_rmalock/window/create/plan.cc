@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "fabric/layout.hh"
+#include "fabric/node_fence.hh"
+#include "host.hh"
 #include "locks/window_lock/configure.hh"
 #include "window/create/exposure.hh"
 
@@ -50,6 +52,8 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& r
     mine.summary = spec.params.summary;
     mine.noncontiguous = spec.noncontiguous;
     mine.page_aligned = spec.page_aligned;
+    mine.node_fence = spec.params.membarrier && fabric::join_node_fences();
+    mine.threads = host().threads;
     mine.info = locks::process_info(request, spec.oversubscribed);
     mine.info.place.node = spec.comm.node;
     return mine;
@@ -74,6 +78,8 @@ Plan::Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
     for (const Share& share : shares_) {
         watched_ |= share.watchdog != 0;
         summary_ |= share.summary;
+        node_fence_ &= share.node_fence;
+        threads_ |= share.threads;
     }
     dynamic_ = spec.flavor == RMALOCK_FLAVOR_DYNAMIC;
     mapped_ = spec.flavor == RMALOCK_FLAVOR_ALLOCATE || spec.flavor == RMALOCK_FLAVOR_SHARED;

@@ -33,6 +33,7 @@ struct Share {
     network::AtomicsBy
         atomics; ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous, page_aligned, summary;
+    bool node_fence, threads; ///< may be fenced by others of its node; has several threads in MPI
     locks::ProcessInfo info;
 };
 
@@ -98,6 +99,12 @@ class Plan {
     }
     /// The window's number, which no other window has.
     std::uint64_t number() const { return share(0).number; }
+    /// Of single elements (locks/parts/element_marks.hh): whether all can be fenced by others of
+    /// their node, and how many marks a process uses.
+    bool node_fence() const { return node_fence_; }
+    fabric::Slot mark_lines() const {
+        return threads_ ? fabric::WindowSlots::kMarkLines : networked_ ? 2 : 1;
+    }
     /// Whether the processes want a line at the end.
     bool summary() const { return summary_; }
     /// What the network has to know of the ranks.
@@ -129,6 +136,7 @@ class Plan {
     fabric::Domain domain_ = fabric::Domain::cpu;
     bool apart_ = false; ///< SHARED: the parts need not follow one another
     bool mapped_ = false, dynamic_ = false, networked_ = false, watched_ = false, summary_ = false;
+    bool node_fence_ = true, threads_ = false;
     std::size_t places_ = 0, key_room_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0,
                 stride_ = 0, regions_ = 0, records_ = 0, memory_ = 0, bytes_ = 0;
 };

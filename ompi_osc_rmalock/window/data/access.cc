@@ -34,8 +34,7 @@ bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrd
 Accesses::Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
                    std::unique_ptr<network::Remote> remote)
     : Epochs(spec, std::move(segment), plan, std::move(remote)),
-      accumulate_lock_(fabric_, fabric::WindowSlots::accumulate),
-      accumulate_queue_(fabric_, fabric::WindowSlots::accumulate) {}
+      elements_(fabric_, plan, threads_) {}
 
 bool Accesses::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                         std::ptrdiff_t high, const rmalock_layout_t* side) {

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "locks/parts/passing_ticket.hh"
-#include "locks/parts/ticket.hh"
 #include "network/message.hh"
+#include "window/data/elements.hh"
 #include "window/data/kernels.hh"
 #include "window/sync/epochs.hh"
 
@@ -27,15 +26,11 @@ class Accesses : public Epochs {
     /// See rmalock_direct_address.
     std::byte* direct_address(Direction direction, Rank target, std::ptrdiff_t displacement,
                               std::ptrdiff_t offset, std::size_t bytes);
-    std::byte* direct_elements(Rank target, std::ptrdiff_t displacement, std::size_t bytes);
-    /// Of the target's elements, for the accumulate that this process begins. An exclusive lock
-    /// excludes all others, those of other nodes, too: their unlock has waited for theirs.
-    Sharing sharing(Rank target) {
-        if (!has_alone(target))
-            return Sharing::shared;
-        order(Direction::put); // its stores are plain ones
-        return Sharing::alone;
-    }
+    /// See rmalock_combine_element and rmalock_combine_array.
+    template <class Combine>
+    bool combine_element(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                         Combine combine);
+    bool combine_array(Rank target, std::ptrdiff_t displacement, const rmalock_array_t& array);
     /// Where the caller may copy itself, or null; see rmalock_find_memory.
     Status find_memory(Direction direction, const char* call, Rank target,
                        std::ptrdiff_t displacement, std::ptrdiff_t low, std::ptrdiff_t high,
@@ -61,35 +56,34 @@ class Accesses : public Epochs {
                                 std::span<const std::byte> data) const;
 
   private:
-    using AccumulateLock = locks::PassingTicket<locks::WindowFabric>;
-    using AccumulateQueue = locks::Ticket<locks::WindowFabric>;
-
-    /// Holds the target's accumulate lock for a scope. Both locks are fair: a process that spins on
-    /// an element must not keep out the one that it waits for.
-    ///
-    /// Where CPUs do the atomics, a handler of messages wants the lock, too, and cannot wait
-    /// (apply): a released lock lies free, and running processes pass waiters that do not run, a
-    /// bounded number of times. Where adapters do, everybody takes it for every accumulate over the
-    /// network, and it is handed over without a further round trip.
+    /// Holds the target's accumulate lock for a scope.
     class AccumulateGuard {
       public:
         AccumulateGuard(Accesses& window, Rank target)
-            : window_(window), target_(target),
-              hold_(window.cpu_atomics() ? window.accumulate_lock_.acquire_exclusive(target)
-                                         : window.accumulate_queue_.acquire_exclusive(target)) {}
-        ~AccumulateGuard() {
-            if (window_.cpu_atomics())
-                window_.accumulate_lock_.release_exclusive(target_, hold_);
-            else
-                window_.accumulate_queue_.release_exclusive(target_, hold_);
-        }
+            : elements_(window.elements_), target_(target), hold_(elements_.lock(target)) {}
+        ~AccumulateGuard() { elements_.unlock(target_, hold_); }
         AccumulateGuard(const AccumulateGuard&) = delete;
         AccumulateGuard& operator=(const AccumulateGuard&) = delete;
 
       private:
-        Accesses& window_;
+        ElementLock& elements_;
         Rank target_;
         locks::Hold hold_;
+    };
+
+    /// The same of a target on this node, where CPUs do the atomics.
+    class NearGuard {
+      public:
+        NearGuard(ElementLock& elements, Rank target) : elements_(elements), target_(target) {
+            elements_.lock_near(target);
+        }
+        ~NearGuard() { elements_.unlock_near(target_); }
+        NearGuard(const NearGuard&) = delete;
+        NearGuard& operator=(const NearGuard&) = delete;
+
+      private:
+        ElementLock& elements_;
+        Rank target_;
     };
 
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
@@ -122,6 +116,11 @@ class Accesses : public Epochs {
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     const TargetAddress& place, ucx::Completion* completion);
 
+    /// Calls combine(sharing) with what that needs: a mark, the lock, or neither.
+    template <class Combine>
+    void with_elements(Rank target, const ElementAmount& amount, Combine combine);
+    void combine_here(Rank target, const rmalock_combination_t& what, std::byte* place);
+
     void send_accumulate(Rank target, const rmalock_combination_t& what,
                          const TargetAddress& place);
     /// For pairs with gaps: a message takes gaps along, which the program's arrays may lack at their
@@ -129,27 +128,36 @@ class Accesses : public Epochs {
     void send_padded(Rank target, const rmalock_combination_t& what, const TargetAddress& place);
     void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
                                const void* desired, void* result, const TargetAddress& place);
-    [[gnu::noinline]] void combine_misaligned(const rmalock_combination_t& what, Rank target,
-                                              std::byte* theirs, const Elements& mine,
-                                              std::size_t bytes);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const TargetAddress& place);
+    [[gnu::noinline]] Status swap_in_full(Rank target, std::ptrdiff_t displacement,
+                                          std::size_t size, const void* compare,
+                                          const void* desired, void* result);
     Status compare_and_swap_locked(const char* call, Rank target, std::size_t size,
                                    const void* compare, const void* desired, void* result,
                                    const TargetAddress& place);
 
-    AccumulateLock accumulate_lock_;   ///< see AccumulateGuard; its word …
-    AccumulateQueue accumulate_queue_; ///< … is this one's, too: a window uses one of them
+    ElementLock elements_;
 };
+
+/// Where [low, high) from the displacement begins, in bytes from the start of a part that has all of
+/// it.
+[[gnu::always_inline]] inline bool within(const Part& part, std::ptrdiff_t displacement,
+                                          std::ptrdiff_t low, std::ptrdiff_t high,
+                                          std::ptrdiff_t& offset) {
+    std::ptrdiff_t first, end;
+    return !__builtin_mul_overflow(displacement, part.disp_unit, &offset) &&
+           !__builtin_add_overflow(offset, low, &first) &&
+           !__builtin_add_overflow(offset, high, &end) && first >= 0 &&
+           static_cast<std::uint64_t>(end) <= part.size;
+}
 
 [[gnu::always_inline]] inline bool Accesses::locate(Rank target, std::ptrdiff_t displacement,
                                                     std::ptrdiff_t low, std::ptrdiff_t high,
                                                     TargetAddress& place) const {
     const Part& part = this->part(target);
-    std::ptrdiff_t offset, first, end;
-    if (__builtin_mul_overflow(displacement, part.disp_unit, &offset) ||
-        __builtin_add_overflow(offset, low, &first) || __builtin_add_overflow(offset, high, &end) ||
-        first < 0 || static_cast<std::uint64_t>(end) > part.size)
+    std::ptrdiff_t offset;
+    if (!within(part, displacement, low, high, offset))
         return false;
     if (part.mapped)
         place.direct = segment_.base() + part.address + offset;
@@ -179,19 +187,31 @@ Accesses::access(const char* call, Rank target, std::ptrdiff_t displacement, std
                                                                   std::ptrdiff_t offset,
                                                                   std::size_t bytes) {
     const Part& part = this->part(target);
-    TargetAddress place;
+    std::ptrdiff_t start;
     const std::ptrdiff_t end = offset + static_cast<std::ptrdiff_t>(bytes);
-    if (!part.mapped || !is_open_to(target) || !locate(target, displacement, offset, end, place))
+    if (!part.mapped || !is_open_to(target) || !within(part, displacement, offset, end, start))
         [[unlikely]]
         return nullptr;
     order(direction);
-    return place.direct + offset;
+    return segment_.base() + part.address + start + offset;
 }
 
-/// For MPI_NO_OP, which loads; all other kernels are atomics, which nothing overtakes.
-[[gnu::always_inline]] inline std::byte*
-Accesses::direct_elements(Rank target, std::ptrdiff_t displacement, std::size_t bytes) {
-    return cpu_atomics() ? direct_address(Direction::get, target, displacement, 0, bytes) : nullptr;
+/// Ordered as a get, for MPI_NO_OP, which loads; all other kernels are atomics, which nothing
+/// overtakes.
+template <class Combine>
+[[gnu::always_inline]] inline bool Accesses::combine_element(Rank target,
+                                                             std::ptrdiff_t displacement,
+                                                             std::size_t size, Combine combine) {
+    std::byte* const element = direct_address(Direction::get, target, displacement, 0, size);
+    if (element == nullptr || !aligned(element, size)) [[unlikely]]
+        return false;
+    const ElementLock::Mark mark =
+        elements_.plain() ? elements_.begin_plain(target) : elements_.begin(target);
+    if (mark == ElementLock::Mark{}) [[unlikely]]
+        return false;
+    combine(element);
+    elements_.end(mark);
+    return true;
 }
 
 } // namespace rmalock::window

@@ -97,39 +97,112 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
                                                  : send_padded(target, what, place);
         return RMALOCK_OK;
     }
-    const Kernel kernel = kernel_of(*what.kernels, sharing(target));
-    if (kernel == nullptr || what.element.size != what.element.extent)
+    // Elements with gaps are in one piece only where nothing but their array is.
+    if (what.element.size != what.element.extent && !what.target_is_array)
         return accumulate_locked(call, target, what, place);
-    order(Direction::get);
-    Elements mine{static_cast<const std::byte*>(what.operand), static_cast<std::byte*>(what.result),
-                  what.element.size};
-    const auto combine = [&](std::ptrdiff_t offset, std::size_t bytes) {
-        std::byte* const theirs = place.direct + offset;
-        if (aligned(theirs, mine.size)) [[likely]]
-            kernel(theirs, mine.operand, mine.result, mine.count(bytes));
-        else
-            combine_misaligned(what, target, theirs, mine, bytes);
-        mine.advance(bytes);
-    };
-    if (side.contiguous) {
-        combine(static_cast<std::ptrdiff_t>(side.base), side.bytes);
-        return RMALOCK_OK;
-    }
-    for (Stream runs(side); runs.more(); runs.advance(runs.length()))
-        combine(static_cast<std::ptrdiff_t>(runs.address()), runs.length());
+    combine_here(target, what, place.direct);
     return RMALOCK_OK;
 }
 
-void Accesses::combine_misaligned(const rmalock_combination_t& what, Rank target, std::byte* theirs,
-                                  const Elements& mine, std::size_t bytes) {
-    const AccumulateGuard guard(*this, target);
-    what.kernels->alone(theirs, mine.operand, mine.result, mine.count(bytes));
+/// An exclusive lock excludes all others, those of other nodes, too: their unlock has waited for
+/// theirs.
+template <class Combine>
+void Accesses::with_elements(Rank target, const ElementAmount& amount, Combine combine) {
+    order(Direction::get);
+    if (has_alone(target)) {
+        order(Direction::put); // no atomic follows its stores
+        return combine(Sharing::alone);
+    }
+    const bool few =
+        amount.count == 1 || (!elements_.raised(target) && !elements_.worth_raising(amount.bytes));
+    if (few && amount.by_mark)
+        if (const ElementLock::Mark mark = elements_.begin(target); mark != nullptr) {
+            combine(Sharing::shared);
+            return elements_.end(mark);
+        }
+    const NearGuard guard(elements_, target);
+    if (!amount.atomics)
+        return combine(Sharing::alone); // no mark is ever of such elements
+    if (amount.count > 1)
+        return combine(elements_.exclude(target, few));
+    combine(Sharing::shared);
+    elements_.count_single(target);
+}
+
+bool Accesses::combine_array(Rank target, std::ptrdiff_t displacement,
+                             const rmalock_array_t& array) {
+    const std::size_t bytes = (array.count - 1) * array.extent + array.size;
+    std::byte* const place =
+        cpu_atomics() ? direct_address(Direction::get, target, displacement, 0, bytes) : nullptr;
+    if (place == nullptr)
+        return false;
+    const Kernels& kernels = *array.kernels;
+    const bool atomics = kernels.shared != nullptr;
+    const bool regular = atomics && aligned(place, array.size);
+    with_elements(target, {array.count, bytes, atomics, regular}, [&](Sharing sharing) {
+        const Kernel kernel =
+            sharing == Sharing::shared && regular ? kernels.shared : kernels.alone;
+        kernel(place, array.operand, array.result, array.count);
+    });
+    return true;
+}
+
+namespace {
+
+/// Whether copies of runs do it.
+bool moves_runs(const rmalock_combination_t& what) {
+    return (what.op == RMALOCK_OP_REPLACE || what.op == RMALOCK_OP_NO_OP) &&
+           !what.target_is_array && !what.target_side->contiguous;
+}
+
+void move_runs(const rmalock_combination_t& what, std::byte* place) {
+    const std::size_t bytes = what.count * what.element.size;
+    const auto here = [&](const void* array) { return contiguous_layout(array, bytes); };
+    if (what.result != nullptr)
+        copy(Direction::get, here(what.result), *what.target_side, {.direct = place});
+    if (what.op == RMALOCK_OP_REPLACE)
+        copy(Direction::put, here(what.operand), *what.target_side, {.direct = place});
+}
+
+} // namespace
+
+void Accesses::combine_here(Rank target, const rmalock_combination_t& what, std::byte* place) {
+    const rmalock_layout_t& side = *what.target_side;
+    const Kernels& kernels = *what.kernels;
+    const std::size_t size = what.element.size;
+    const auto combine = [&](Sharing sharing) {
+        Elements mine{static_cast<const std::byte*>(what.operand),
+                      static_cast<std::byte*>(what.result)};
+        const auto run = [&](std::byte* theirs, std::size_t bytes) {
+            const bool shared = sharing == Sharing::shared && aligned(theirs, size);
+            (shared ? kernels.shared : kernels.alone)(theirs, mine.operand, mine.result,
+                                                      bytes / size);
+            mine.advance(bytes);
+        };
+        if (sharing == Sharing::alone && moves_runs(what))
+            return move_runs(what, place);
+        if (what.target_is_array)
+            run(place, what.count * size);
+        else if (side.contiguous)
+            run(place + side.base, side.bytes);
+        else
+            for (Stream runs(side); runs.more(); runs.advance(runs.length()))
+                run(place + runs.address(), runs.length());
+    };
+    const bool atomics = kernels.shared != nullptr;
+    const bool one_run = what.target_is_array || side.contiguous;
+    const std::byte* const first = place + (side.contiguous ? side.base : 0);
+    with_elements(
+        target,
+        {what.count, what.count * size, atomics, atomics && one_run && aligned(first, size)},
+        combine);
 }
 
 namespace {
 
 /// Fetches an array's elements and combines them, under the accumulate lock.
-void combine_array(const rmalock_combination_t& what, const NativeArray& native, std::byte* array) {
+void combine_fetched(const rmalock_combination_t& what, const NativeArray& native,
+                     std::byte* array) {
     if (what.result != nullptr)
         native.copy_to(what.result);
     // Our own code wherever there is any, so that an element behaves alike on every path: Open
@@ -182,7 +255,7 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
         order(Direction::get);
         order(Direction::put);
         const AccumulateGuard guard(*this, target);
-        combine_array(what, native, place.direct);
+        combine_fetched(what, native, place.direct);
         return RMALOCK_OK;
     }
     const std::size_t bytes = what.count * what.element.extent;
@@ -195,7 +268,7 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
             move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
         status != RMALOCK_OK)
         return status;
-    combine_array(what, native, array.get());
+    combine_fetched(what, native, array.get());
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
     return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
@@ -203,19 +276,32 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
 
 Status Accesses::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                                   const void* compare, const void* desired, void* result) {
+    const auto swap = [&](std::byte* element) {
+        atomic_compare_swap(element, size, compare, desired, result);
+    };
+    if (can_swap(size) && combine_element(target, displacement, size, swap)) [[likely]]
+        return RMALOCK_OK;
+    return swap_in_full(target, displacement, size, compare, desired, result);
+}
+
+Status Accesses::swap_in_full(Rank target, std::ptrdiff_t displacement, std::size_t size,
+                              const void* compare, const void* desired, void* result) {
     static constexpr char kCall[] = "MPI_Compare_and_swap";
     TargetAddress place;
     if (const Status status =
             access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
         status != RMALOCK_OK)
         return status;
-    if (cpu_atomics() && place.network && std::has_single_bit(size) && size <= 8) {
+    if (cpu_atomics() && place.network && can_swap(size)) {
         send_compare_and_swap(target, size, compare, desired, result, place);
         return RMALOCK_OK;
     }
-    if (cpu_atomics() && part(target).mapped &&
-        atomic_compare_swap(place.direct, size, compare, desired, result))
+    if (cpu_atomics() && part(target).mapped && can_swap(size) && aligned(place.direct, size)) {
+        with_elements(target, {1, size, true, true}, [&](Sharing) {
+            atomic_compare_swap(place.direct, size, compare, desired, result);
+        });
         return RMALOCK_OK;
+    }
     return compare_and_swap_locked(kCall, target, size, compare, desired, result, place);
 }
 

@@ -149,6 +149,45 @@ void swap_element(Sharing sharing, std::byte* place, std::span<const std::byte> 
         std::memcpy(place, desired.data(), desired.size());
 }
 
+/// What the handler of a message has while it changes elements of its own process, for a scope.
+class MessageTurn {
+  public:
+    MessageTurn(ElementLock& elements, Rank self) : elements_(elements), self_(self) {}
+    MessageTurn(const MessageTurn&) = delete;
+    MessageTurn& operator=(const MessageTurn&) = delete;
+    ~MessageTurn() {
+        if (mark_ != nullptr)
+            elements_.end(mark_);
+        if (!locked_)
+            return;
+        if (counts_)
+            elements_.count_single(self_);
+        elements_.unlock_near(self_);
+    }
+
+    /// False: somebody else is at work, and the handler cannot wait.
+    bool begin(const ElementAmount& amount) {
+        const bool few = amount.count == 1 || !elements_.worth_raising(amount.bytes);
+        if (few && amount.by_mark && (mark_ = elements_.begin_beside(self_)) != nullptr)
+            return true;
+        if (!elements_.try_lock_near(self_))
+            return false;
+        locked_ = true;
+        counts_ = amount.atomics && amount.count == 1;
+        if (!amount.atomics)
+            sharing_ = Sharing::alone; // no mark is ever of such elements
+        return !amount.atomics || counts_ || elements_.try_exclude(self_, few, sharing_);
+    }
+    Sharing sharing() const { return sharing_; }
+
+  private:
+    ElementLock& elements_;
+    const Rank self_;
+    ElementLock::Mark mark_ = nullptr;
+    bool locked_ = false, counts_ = false;
+    Sharing sharing_ = Sharing::shared;
+};
+
 std::vector<network::MessageRun> take_runs(std::span<const std::byte>& data, std::size_t count) {
     std::vector<network::MessageRun> runs(count);
     const auto bytes = take(data, count * sizeof(network::MessageRun));
@@ -209,16 +248,20 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
         header.ticket != 0 && header.kind != network::MessageKind::accumulate_flush;
     // The same rule as for origins of this node (accumulate.cc): a process that is not
     // alone in deciding how an element is accessed locks.
-    const bool no_atomics = !mine.mapped || (!swaps && kernels.shared == nullptr);
-    const auto locked = [&](const network::MessageRun& run) {
-        return no_atomics || !aligned(memory + run.offset, header.element_size);
+    const bool atomics = mine.mapped && (swaps || kernels.shared != nullptr);
+    const auto regular = [&](const network::MessageRun& run) {
+        return atomics && aligned(memory + run.offset, header.element_size);
     };
-    const bool locks = std::any_of(runs.begin(), runs.end(), locked);
-    if (locks && !accumulate_lock_.try_acquire_exclusive(rank()))
+    std::size_t elements = 0;
+    for (const network::MessageRun& run : runs)
+        elements += run.count;
+    MessageTurn turn(elements_, rank());
+    if (!turn.begin({elements, elements * header.element_size, atomics,
+                     std::all_of(runs.begin(), runs.end(), regular)}))
         return false;
     for (const network::MessageRun& run : runs) {
         std::byte* const place = memory + run.offset;
-        const Sharing sharing = locked(run) ? Sharing::alone : Sharing::shared;
+        const Sharing sharing = regular(run) ? turn.sharing() : Sharing::alone;
         const std::size_t bytes = run.count * header.element_extent;
         std::byte* const before = fetches ? room_for(result, bytes) : nullptr;
         if (swaps) {
@@ -229,8 +272,6 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
         const auto operand = take(data, header.has_operand != 0 ? bytes : 0);
         kernel_of(kernels, sharing)(place, operand.data(), before, run.count);
     }
-    if (locks)
-        accumulate_lock_.release_exclusive(rank(), {});
     return true;
 }
 

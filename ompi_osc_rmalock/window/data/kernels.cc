@@ -5,81 +5,26 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <complex>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include "window/data/element_ops.hh"
+#include "window/data/loops_avx2.hh"
+
+// Vector loops want -O3 of GCC 12.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
+#include "window/data/loops.hh"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+
 namespace rmalock::window {
 namespace {
-
-template <class T>
-concept Integer = std::integral<T> && !std::same_as<T, bool>;
-
-template <rmalock_op_t kOp, class T>
-constexpr bool defined() {
-    switch (kOp) {
-    case RMALOCK_OP_REPLACE:
-    case RMALOCK_OP_NO_OP:
-        return true;
-    case RMALOCK_OP_SUM:
-    case RMALOCK_OP_PROD:
-        return !std::same_as<T, bool>;
-    case RMALOCK_OP_MAX:
-    case RMALOCK_OP_MIN:
-        return Integer<T> || std::floating_point<T>;
-    case RMALOCK_OP_LAND:
-    case RMALOCK_OP_LOR:
-    case RMALOCK_OP_LXOR:
-        return std::integral<T>;
-    case RMALOCK_OP_BAND:
-    case RMALOCK_OP_BOR:
-    case RMALOCK_OP_BXOR:
-        return Integer<T>;
-    case RMALOCK_OP_MAXLOC:
-    case RMALOCK_OP_MINLOC:
-    case RMALOCK_OP_OTHER:
-        return false;
-    }
-    return false;
-}
-
-/// target op operand. Integers wrap: they are computed as 64-bit unsigned ones.
-template <rmalock_op_t kOp, class T>
-T combined(T target, T operand) {
-    if constexpr (kOp == RMALOCK_OP_REPLACE)
-        return operand;
-    else if constexpr (kOp == RMALOCK_OP_NO_OP)
-        return target;
-    else if constexpr (kOp == RMALOCK_OP_SUM && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) +
-                              static_cast<std::uint64_t>(operand));
-    else if constexpr (kOp == RMALOCK_OP_SUM)
-        return target + operand;
-    else if constexpr (kOp == RMALOCK_OP_PROD && Integer<T>)
-        return static_cast<T>(static_cast<std::uint64_t>(target) *
-                              static_cast<std::uint64_t>(operand));
-    else if constexpr (kOp == RMALOCK_OP_PROD)
-        return target * operand;
-    else if constexpr (kOp == RMALOCK_OP_MAX)
-        return target > operand ? target : operand;
-    else if constexpr (kOp == RMALOCK_OP_MIN)
-        return target < operand ? target : operand;
-    else if constexpr (kOp == RMALOCK_OP_LAND)
-        return static_cast<T>(target && operand);
-    else if constexpr (kOp == RMALOCK_OP_LOR)
-        return static_cast<T>(target || operand);
-    else if constexpr (kOp == RMALOCK_OP_LXOR)
-        return static_cast<T>(!target != !operand);
-    else if constexpr (kOp == RMALOCK_OP_BAND)
-        return static_cast<T>(target & operand);
-    else if constexpr (kOp == RMALOCK_OP_BOR)
-        return static_cast<T>(target | operand);
-    else
-        return static_cast<T>(target ^ operand);
-}
 
 /// Does it atomically; returns the value before.
 template <rmalock_op_t kOp, class T>
@@ -97,18 +42,6 @@ T fetch_combine(T& target, T operand) {
             ;
         return seen;
     }
-}
-
-template <class T>
-T load(const std::byte* array, std::size_t i) {
-    T value;
-    std::memcpy(&value, array + i * sizeof(T), sizeof(T));
-    return value;
-}
-
-template <class T>
-void store(std::byte* array, std::size_t i, T value) {
-    std::memcpy(array + i * sizeof(T), &value, sizeof(T));
 }
 
 /// Several elements that one atomic changes. Loads and stores need not be atomic for more than an
@@ -157,27 +90,13 @@ void store_elements(Word& place, const Word& value) {
 }
 #endif
 
-/// Vector loops want -O3 of GCC 12.
-#if defined(__GNUC__) && !defined(__clang__)
-#define RMALOCK_VECTORIZED [[gnu::optimize("O3")]]
-#else
-#define RMALOCK_VECTORIZED
-#endif
-
-/// Nobody else touches the target's elements, which may be misaligned.
-template <rmalock_op_t kOp, class T>
-RMALOCK_VECTORIZED void kernel_alone(void* target_bytes, const void* operand_bytes,
-                                     void* result_bytes, std::size_t count) {
-    auto* const target = static_cast<std::byte*>(target_bytes);
-    const auto* const operand = static_cast<const std::byte*>(operand_bytes);
-    auto* const result = static_cast<std::byte*>(result_bytes);
-    if (result != nullptr)
-        std::memcpy(result, target, count * sizeof(T));
-    if constexpr (kOp == RMALOCK_OP_REPLACE)
-        std::memmove(target, operand, count * sizeof(T));
-    else if constexpr (kOp != RMALOCK_OP_NO_OP)
-        for (std::size_t i = 0; i < count; ++i)
-            store<T>(target, i, combined<kOp>(load<T>(target, i), load<T>(operand, i)));
+Word load_word(const std::byte* array, std::size_t i) {
+    Word word;
+    std::memcpy(&word, array + i * sizeof word, sizeof word);
+    return word;
+}
+void store_word(std::byte* array, std::size_t i, const Word& word) {
+    std::memcpy(array + i * sizeof word, &word, sizeof word);
 }
 
 /// Loaded, combined by a vector loop, and then exchanged one by one: a vector loaded from parts
@@ -194,10 +113,10 @@ struct Arrays {
     [[gnu::always_inline]] void combine_element(std::size_t i) const {
         T mine{};
         if constexpr (kOp != RMALOCK_OP_NO_OP)
-            mine = load<T>(operand, i);
+            mine = load_element<T>(operand, i);
         const T before = fetch_combine<kOp>(reinterpret_cast<T*>(target)[i], mine);
         if (result != nullptr)
-            store<T>(result, i, before);
+            store_element<T>(result, i, before);
     }
 
     /// `count` whole words, of which element i is the first.
@@ -206,12 +125,12 @@ struct Arrays {
         auto* const words = reinterpret_cast<Word*>(target + at);
         if (kOp == RMALOCK_OP_REPLACE && result == nullptr) {
             for (std::size_t w = 0; w < count; ++w)
-                store_elements(words[w], load<Word>(operand + at, w));
+                store_elements(words[w], load_word(operand + at, w));
             return;
         }
         if constexpr (kOp == RMALOCK_OP_NO_OP) {
             for (std::size_t w = 0; result != nullptr && w < count; ++w)
-                store<Word>(result + at, w, load_elements(words[w]));
+                store_word(result + at, w, load_elements(words[w]));
         } else {
             std::array<Word, kWordsAtOnce> seen;
             for (std::size_t w = 0; w < count; ++w)
@@ -227,12 +146,12 @@ struct Arrays {
         constexpr std::size_t kElements = sizeof(Word) / sizeof(T);
         std::array<Word, kWordsAtOnce> next;
         std::memcpy(next.data(), seen, count * sizeof(Word));
-        kernel_alone<kOp, T>(next.data(), operand, nullptr, count * kElements);
+        loop<kOp, T>(next.data(), operand, nullptr, count * kElements);
         for (std::size_t w = 0; w < count; ++w)
             // What changes no element is a load of each; MAX, MIN, BAND and BOR often are.
             while (next[w] != seen[w] && !compare_exchange(words[w], seen[w], next[w])) {
                 next[w] = seen[w];
-                kernel_alone<kOp, T>(&next[w], operand + w * sizeof(Word), nullptr, kElements);
+                loop<kOp, T>(&next[w], operand + w * sizeof(Word), nullptr, kElements);
             }
     }
 };
@@ -266,165 +185,76 @@ void kernel(void* target, const void* operand, void* result, std::size_t count) 
     arrays.combine_element(0);
 }
 
-/// As the host lays it out.
-template <class V>
-struct Pair {
-    V value;
-    int index;
-};
-
-/// What MPI_MAXLOC, MPI_MINLOC and MPI_REPLACE make of a pair (MPI standard, section on MINLOC and
-/// MAXLOC): of equal values the lower index stays.
-template <rmalock_op_t kOp, class V>
-Pair<V> combined_pair(const Pair<V>& target, const Pair<V>& operand) {
-    if (kOp == RMALOCK_OP_REPLACE)
-        return operand;
-    if (target.value == operand.value)
-        return {target.value, std::min(target.index, operand.index)};
-    const bool further =
-        kOp == RMALOCK_OP_MAXLOC ? operand.value > target.value : operand.value < target.value;
-    return further ? operand : target;
-}
-
-/// Without its gaps, which may lie outside of the arrays.
-template <class V>
-void copy_pair(void* to, const void* from) {
-    constexpr std::size_t kIndex = offsetof(Pair<V>, index);
-    std::memcpy(to, from, sizeof(V));
-    std::memcpy(static_cast<std::byte*>(to) + kIndex, static_cast<const std::byte*>(from) + kIndex,
-                sizeof(int));
-}
-
-/// Nobody else touches the target's pairs, which may be misaligned.
-template <rmalock_op_t kOp, class V>
-void kernel_of_pairs(void* target_bytes, const void* operand_bytes, void* result_bytes,
-                     std::size_t count) {
-    auto* const targets = static_cast<std::byte*>(target_bytes);
-    const auto* const operands = static_cast<const std::byte*>(operand_bytes);
-    auto* const results = static_cast<std::byte*>(result_bytes);
-    for (std::size_t at = 0; at < count * sizeof(Pair<V>); at += sizeof(Pair<V>)) {
-        if (results != nullptr)
-            copy_pair<V>(results + at, targets + at);
-        if constexpr (kOp != RMALOCK_OP_NO_OP) {
-            Pair<V> target, operand;
-            copy_pair<V>(&target, targets + at);
-            copy_pair<V>(&operand, operands + at);
-            target = combined_pair<kOp>(target, operand);
-            copy_pair<V>(targets + at, &target);
-        }
-    }
-}
-
-constexpr std::size_t kOps = RMALOCK_OP_OTHER;
-using KernelTable = std::array<Kernels, kOps>; ///< by operation
-
-/// Of a type that a CPU's atomics can change (kAtomic), or one that is too wide for them.
-template <class T, bool kAtomic, std::size_t... kOp>
-constexpr KernelTable table_of(std::index_sequence<kOp...>) {
-    KernelTable all{};
-    (
-        [&] {
-            constexpr auto op = static_cast<rmalock_op_t>(kOp);
-            if constexpr (defined<op, T>()) {
-                all[kOp].alone = kernel_alone<op, T>;
-                if constexpr (kAtomic)
-                    all[kOp].shared = kernel<op, T>;
-            }
-        }(),
-        ...);
-    return all;
-}
-
-template <class V>
-constexpr KernelTable table_of_pairs() {
-    KernelTable all{};
-    all[RMALOCK_OP_REPLACE].alone = kernel_of_pairs<RMALOCK_OP_REPLACE, V>;
-    all[RMALOCK_OP_NO_OP].alone = kernel_of_pairs<RMALOCK_OP_NO_OP, V>;
-    all[RMALOCK_OP_MAXLOC].alone = kernel_of_pairs<RMALOCK_OP_MAXLOC, V>;
-    all[RMALOCK_OP_MINLOC].alone = kernel_of_pairs<RMALOCK_OP_MINLOC, V>;
-    return all;
-}
-
 struct Type {
-    rmalock_kind_t kind;
-    std::size_t size, extent;
-    KernelTable kernels;
-};
-template <class T>
-constexpr Type atomic(rmalock_kind_t kind) {
-    return {kind, sizeof(T), sizeof(T), table_of<T, true>(std::make_index_sequence<kOps>())};
-}
-template <class T>
-constexpr Type wide(rmalock_kind_t kind) {
-    return {kind, sizeof(T), sizeof(T), table_of<T, false>(std::make_index_sequence<kOps>())};
-}
-template <class V>
-constexpr Type pair(rmalock_kind_t kind) {
-    return {kind, sizeof(V) + sizeof(int), sizeof(Pair<V>), table_of_pairs<V>()};
-}
-
-constexpr Type kTypes[] = {
-    atomic<std::int32_t>(RMALOCK_KIND_SIGNED),
-    atomic<std::int64_t>(RMALOCK_KIND_SIGNED),
-    atomic<double>(RMALOCK_KIND_REAL),
-    atomic<float>(RMALOCK_KIND_REAL),
-    atomic<std::uint64_t>(RMALOCK_KIND_UNSIGNED),
-    atomic<std::uint32_t>(RMALOCK_KIND_UNSIGNED),
-    atomic<std::int8_t>(RMALOCK_KIND_SIGNED),
-    atomic<std::int16_t>(RMALOCK_KIND_SIGNED),
-    atomic<std::uint8_t>(RMALOCK_KIND_UNSIGNED),
-    atomic<std::uint16_t>(RMALOCK_KIND_UNSIGNED),
-    atomic<std::complex<float>>(RMALOCK_KIND_COMPLEX),
-    atomic<bool>(RMALOCK_KIND_BOOL),
-    wide<std::complex<double>>(RMALOCK_KIND_COMPLEX),
-    wide<std::complex<long double>>(RMALOCK_KIND_COMPLEX),
-    wide<long double>(RMALOCK_KIND_REAL),
-    pair<int>(RMALOCK_KIND_SIGNED_INT),
-    pair<double>(RMALOCK_KIND_REAL_INT),
-    pair<float>(RMALOCK_KIND_REAL_INT),
-    pair<long>(RMALOCK_KIND_SIGNED_INT),
-    pair<short>(RMALOCK_KIND_SIGNED_INT),
-    pair<long double>(RMALOCK_KIND_REAL_INT),
+    rmalock_element_t element;
+    std::array<Kernel, kOps> shared;
 };
 
+template <rmalock_op_t kOp, class T>
+constexpr Kernel shared_kernel() {
+    if constexpr (kIsAtomic<T> && defined<kOp, T>())
+        return kernel<kOp, T>;
+    else
+        return nullptr;
+}
+
+template <class T, std::size_t... kOp>
+constexpr Type type_of(std::index_sequence<kOp...>) {
+    return {element_of<T>(), {shared_kernel<static_cast<rmalock_op_t>(kOp), T>()...}};
+}
+
+template <std::size_t... kType>
+constexpr std::array<Type, kElementTypes> types(std::index_sequence<kType...>) {
+    return {
+        type_of<std::tuple_element_t<kType, ElementTypes>>(std::make_index_sequence<kOps>())...};
+}
+
+constexpr auto kTypes = types(std::make_index_sequence<kElementTypes>());
+
+/// By type and operation, with the loops of this processor.
+using KernelTable = std::array<std::array<Kernels, kOps>, kElementTypes>;
+KernelTable kernel_table() {
+    const LoopTable& loops = loops_avx2() != nullptr ? *loops_avx2() : kLoops;
+    KernelTable table;
+    for (std::size_t type = 0; type < kElementTypes; ++type)
+        for (std::size_t op = 0; op < kOps; ++op)
+            table[type][op] = {kTypes[type].shared[op], loops[type][op]};
+    return table;
+}
+
 template <class T>
-bool atomic_compare_swap(std::byte* place, const void* compare, const void* desired, void* result) {
+void compare_swap(std::byte* place, const void* compare, const void* desired, void* result) {
     T expected, wanted;
     std::memcpy(&expected, compare, sizeof(T));
     std::memcpy(&wanted, desired, sizeof(T));
     std::atomic_ref<T>(*reinterpret_cast<T*>(place)).compare_exchange_strong(expected, wanted);
     std::memcpy(result, &expected, sizeof(T));
-    return true;
 }
 
 } // namespace
 
 const Kernels* kernels_for(const rmalock_element_t& element, rmalock_op_t op) {
+    static const KernelTable table = kernel_table();
     const auto* const type = std::ranges::find_if(kTypes, [&](const Type& t) {
-        return t.kind == element.kind && t.size == element.size && t.extent == element.extent;
+        return t.element.kind == element.kind && t.element.size == element.size &&
+               t.element.extent == element.extent;
     });
     if (op >= kOps || type == std::ranges::end(kTypes))
         return nullptr;
-    const Kernels& kernels = type->kernels[op];
+    const Kernels& kernels = table[static_cast<std::size_t>(type - kTypes.begin())][op];
     return kernels.alone != nullptr ? &kernels : nullptr;
 }
 
-bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
+void atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
                          const void* desired, void* result) {
-    if (!std::has_single_bit(size) || !aligned(place, size))
-        return false;
-    switch (size) {
-    case 1:
-        return atomic_compare_swap<std::uint8_t>(place, compare, desired, result);
-    case 2:
-        return atomic_compare_swap<std::uint16_t>(place, compare, desired, result);
-    case 4:
-        return atomic_compare_swap<std::uint32_t>(place, compare, desired, result);
-    case 8:
-        return atomic_compare_swap<std::uint64_t>(place, compare, desired, result);
-    default:
-        return false;
-    }
+    if (size == 8)
+        compare_swap<std::uint64_t>(place, compare, desired, result);
+    else if (size == 4)
+        compare_swap<std::uint32_t>(place, compare, desired, result);
+    else if (size == 2)
+        compare_swap<std::uint16_t>(place, compare, desired, result);
+    else
+        compare_swap<std::uint8_t>(place, compare, desired, result);
 }
 
 } // namespace rmalock::window

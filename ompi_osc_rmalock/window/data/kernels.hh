@@ -16,9 +16,7 @@ using Kernels = rmalock_kernels_t;
 struct Elements {
     const std::byte* operand;
     std::byte* result;
-    std::size_t size; ///< of one; a power of two
 
-    std::size_t count(std::size_t bytes) const { return bytes >> std::countr_zero(size); }
     void advance(std::size_t bytes) {
         operand += operand != nullptr ? bytes : 0;
         result += result != nullptr ? bytes : 0;
@@ -41,8 +39,12 @@ inline bool aligned(const std::byte* address, std::size_t size) {
     return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
 }
 
-/// False, and nothing has happened: no CPU atomic does it.
-bool atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
+/// Whether a CPU's atomic can compare and swap it, where it is aligned.
+constexpr bool can_swap(std::size_t size) {
+    return std::has_single_bit(size) && size <= 8;
+}
+/// It can, and the place is aligned.
+void atomic_compare_swap(std::byte* place, std::size_t size, const void* compare,
                          const void* desired, void* result);
 
 } // namespace rmalock::window
