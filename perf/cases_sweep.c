@@ -87,48 +87,78 @@ static void fill(unsigned char* bytes, int value) {
     }
 }
 
+/* What the target's elements are before the call, and the origin's: so that no operation that changes
+ * elements leaves them as they are. */
+static int theirs(void) {
+    return MPI_MIN == cell.op || MPI_MINLOC == cell.op || MPI_BAND == cell.op ? 3 : 2;
+}
+static int mine(void) {
+    return 5 - theirs();
+}
+
+static bool same_values(const unsigned char* seen, size_t stride, const unsigned char* expected) {
+    const size_t extent = (size_t)element_bytes(cell.type);
+    bool same = true;
+    for (size_t i = 0; i < (size_t)cell.count; i++)
+        same &= 0 == memcmp(seen + i * stride * extent, expected + i * extent, value_bytes());
+    return same;
+}
+
+static size_t target_stride(void) {
+    return cell.strided ? STRIDE : 1;
+}
+
+/* At the target: its elements before the call. */
+static void set_elements(struct bench* bench) {
+    const size_t extent = (size_t)element_bytes(cell.type);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
+    fill(bench->local, theirs());
+    for (size_t i = 0; i < (size_t)cell.count; i++)
+        memcpy(bench->memory + i * target_stride() * extent, bench->local + i * extent, extent);
+    MPI_Win_unlock(TARGET, bench->window);
+}
+
 /* At the target: whether its elements are what they should be after one call. */
-static bool is_right(struct bench* bench) {
-    if (GET == cell.call)
-        return true;
-    const int extent = element_bytes(cell.type);
-    unsigned char* expected = bench->local;
-    unsigned char* operand = bench->local + LARGEST;
-    fill(expected, 3);
-    fill(operand, 2);
+static bool elements_are_right(struct bench* bench) {
+    unsigned char *expected = bench->local, *operand = bench->local + LARGEST;
+    fill(expected, theirs());
+    fill(operand, mine());
     if (PUT == cell.call || MPI_REPLACE == cell.op)
-        memcpy(expected, operand, (size_t)cell.count * (size_t)extent);
-    else if (MPI_NO_OP != cell.op)
+        fill(expected, mine());
+    else if (GET != cell.call && MPI_NO_OP != cell.op)
         MPI_Reduce_local(operand, expected, cell.count, cell.type, cell.op);
-    bool right = true;
     MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
-    for (int i = 0; i < cell.count; i++)
-        right &= 0 == memcmp(bench->memory + (size_t)(i * (cell.strided ? STRIDE : 1) * extent),
-                             expected + (size_t)(i * extent), value_bytes());
+    const bool right = same_values(bench->memory, target_stride(), expected);
     MPI_Win_unlock(TARGET, bench->window);
     return right;
 }
 
+/* At the origin: one call, and whether it has fetched what was there. */
+static bool fetches(struct bench* bench) {
+    unsigned char *result = bench->local + LARGEST, *expected = result + LARGEST;
+    fill(bench->local, GET == cell.call ? 0 : mine());
+    fill(result, 0);
+    fill(expected, theirs());
+    MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
+    call_once(bench);
+    MPI_Win_unlock(TARGET, bench->window);
+    if (PUT == cell.call || ACCUMULATE == cell.call)
+        return true;
+    return same_values(GET == cell.call ? bench->local : result, 1, expected);
+}
+
 static bool cell_verified(struct bench* bench) {
+    bool right = true;
     MPI_Barrier(bench->comm); /* the cell before is measured */
-    if (TARGET == bench->rank) {
-        const int extent = element_bytes(cell.type);
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, bench->window);
-        fill(bench->local, 3);
-        for (int i = 0; i < cell.count; i++)
-            memcpy(bench->memory + (size_t)(i * (cell.strided ? STRIDE : 1) * extent),
-                   bench->local + (size_t)(i * extent), (size_t)extent);
-        MPI_Win_unlock(TARGET, bench->window);
-    }
+    if (TARGET == bench->rank)
+        set_elements(bench);
     MPI_Barrier(bench->comm);
-    if (ORIGIN == bench->rank) {
-        fill(bench->local, 2);
-        MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, bench->window);
-        call_once(bench);
-        MPI_Win_unlock(TARGET, bench->window);
-    }
+    if (ORIGIN == bench->rank)
+        right = fetches(bench);
     MPI_Barrier(bench->comm);
-    return verified(bench, TARGET != bench->rank || is_right(bench), cell.type_name);
+    if (TARGET == bench->rank)
+        right = elements_are_right(bench);
+    return verified(bench, right, cell.type_name);
 }
 
 /* --- the cells --------------------------------------------------------------------------------- */

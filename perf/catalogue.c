@@ -14,7 +14,7 @@
 #define PAPER "direct-passive "
 #define RMA_RW "RMA-RW "
 
-enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WINDOW = 2 << 20 };
+enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WINDOW = 3 << 20 };
 
 /* What rows have in common: flavors, least ranks, samples, window bytes, how many operations of
  * --size share an epoch (0 where the size is fixed), and what computes the window's size instead.

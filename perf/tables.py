@@ -162,8 +162,28 @@ def markdown_cell(row, baseline):
     return f"{digits(row.value.median / size)} {unit} {span(row.value, size)}".replace("  ", " ")
 
 
+def cells_behind(rows, baseline, limit):
+    """Rows of others that took less than `limit` of the baseline's time, the least first."""
+    behind = [row for row in rows if row.key.unit == "ns" and row.component != baseline and row.ratio
+              and row.ratio.median < limit]
+    return sorted(behind, key=lambda row: row.ratio.median)
+
+
+def print_behind(rows, baseline, limit):
+    behind = cells_behind(rows, baseline, limit)
+    for row in behind:
+        unit, size = scaled_unit(row.value.median, row.key.unit)
+        print(f"{row.component} x {digits(row.ratio.median)} {span(row.ratio)}, {digits(row.value.median / size)} {unit}: "
+              f"{label(row.key)} ({row.key.flavor})")
+    measured = len({row.key for row in rows if row.component == baseline and row.value})
+    print(f"{len({row.key for row in behind})} of {measured} cells in which another component takes less than "
+          f"{limit:g} of {baseline}'s time")
+
+
 def print_report(results, rows, options):
-    if options.markdown:
+    if options.behind:
+        print_behind(rows, options.baseline, options.behind)
+    elif options.markdown:
         print_markdown(rows, options.compare, options.baseline)
     else:
         print_table(rows)

@@ -260,6 +260,14 @@ class Driver(unittest.TestCase):
                                    "x 3.00 [3.00 .. 3.00] | "
                                    "cannot: crashed: signal 11 (Segmentation fault) |")
 
+    def test_cells_in_which_another_component_is_ahead_are_listed(self):
+        _, table, _, _ = self.compare("slow", "good", options=["--behind", "0.8"])
+        self.assertEqual(table.splitlines()[0],
+                         "good x 0.33 [0.33 .. 0.33], 100 ns: one size=8 (allocate)")
+        self.assertIn("3 of 3 cells in which another component takes less than 0.8 of slow's time", table)
+        _, table, _, _ = self.compare("good", "slow", options=["--behind", "0.8"])
+        self.assertIn("0 of 3 cells", table)
+
     def test_csv_has_a_line_for_every_component(self):
         self.compare("good", "crash", repeats=1)
         with (self.folder / "out.csv").open() as file:
