@@ -96,17 +96,16 @@ look_kernels_up(const struct ompi_op_t* op, rmalock_op_t core_op,
 
 /* The kernels of an operation on a predefined type; without kernels if there are none. Those of a
  * type are looked up once; two threads that do so at a time store the same. An entry is one word,
- * so that no thread sees that kernels are known before it sees which; relaxed, because constants
- * are all that it leads to. */
+ * so that no thread sees that kernels are known before it sees which. */
 static inline const rmalock_kernels_t* kernels_of(const struct ompi_op_t* op, rmalock_op_t core_op,
                                                   const struct ompi_datatype_t* predefined) {
     static _Atomic(const rmalock_kernels_t*) table[OMPI_DATATYPE_MAX_PREDEFINED]
                                                   [RMALOCK_OP_OTHER + 1];
     _Atomic(const rmalock_kernels_t*)* const entry = &table[predefined->id][core_op];
-    const rmalock_kernels_t* kernels = atomic_load_explicit(entry, memory_order_relaxed);
+    const rmalock_kernels_t* kernels = atomic_load_explicit(entry, memory_order_acquire);
     if (OPAL_UNLIKELY(NULL == kernels)) {
         kernels = look_kernels_up(op, core_op, predefined);
-        atomic_store_explicit(entry, kernels, memory_order_relaxed);
+        atomic_store_explicit(entry, kernels, memory_order_release);
     }
     return kernels;
 }

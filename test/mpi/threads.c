@@ -256,8 +256,18 @@ static void waiting_thread_blocks_nobody(void) {
 }
 
 /// Where the accumulates of all threads go, in words: elements that an atomic of the CPU changes,
-/// one that is too wide for it, and two with a gap between them.
-enum { SUM, MOST, NARROW, SWAPPED, WIDE, GAP = WIDE + 2, PLACES = GAP + 3 };
+/// one that is too wide for it, two with a gap between them, and an array that is worth its lock.
+enum {
+    SUM,
+    MOST,
+    NARROW,
+    SWAPPED,
+    WIDE,
+    GAP = WIDE + 2,
+    ARRAY = GAP + 3,
+    LENGTH = 700,
+    PLACES = ARRAY + LENGTH
+};
 
 static MPI_Datatype with_gap;
 
@@ -275,7 +285,9 @@ static void increment_by_swap(const struct window* w, int t) {
 static void* accumulate_everything(void* argument) {
     const struct worker* me = argument;
     const struct window* w = me->w;
-    const int64_t ones[2] = {1, 1};
+    int64_t ones[LENGTH];
+    for (int e = 0; e < LENGTH; ++e)
+        ones[e] = 1;
     const int32_t narrow = 1;
     const long double wide = 1;
     for (int i = 0; i < T.ranks * ROUNDS; ++i) {
@@ -290,6 +302,10 @@ static void* accumulate_everything(void* argument) {
         OK(MPI_Accumulate(&wide, 1, MPI_LONG_DOUBLE, t, at(w, t, WIDE), 1, MPI_LONG_DOUBLE, MPI_SUM,
                           w->win));
         OK(MPI_Accumulate(ones, 2, MPI_INT64_T, t, at(w, t, GAP), 1, with_gap, MPI_SUM, w->win));
+        OK(MPI_Accumulate(ones, LENGTH, MPI_INT64_T, t, at(w, t, ARRAY), LENGTH, MPI_INT64_T,
+                          MPI_SUM, w->win));
+        OK(MPI_Accumulate(ones, 1, MPI_INT64_T, t, at(w, t, ARRAY + i), 1, MPI_INT64_T, MPI_SUM,
+                          w->win));
         OK(MPI_Win_flush(t, w->win));
         CHECK(most >= 0 && drawn >= 0);
         increment_by_swap(w, t);
@@ -312,6 +328,10 @@ static void check_accumulates(const struct window* w) {
     CHECK_EQ(times, word[GAP]);
     CHECK_EQ(0, word[GAP + 1]);
     CHECK_EQ(times, word[GAP + 2]);
+    int64_t all = 0;
+    for (int e = 0; e < LENGTH; ++e)
+        all += word[ARRAY + e];
+    CHECK_EQ(times * (LENGTH + 1), all);
     local_end_all(w);
 }
 
