@@ -64,6 +64,14 @@ static void accumulate8(void) {
     MPI_Accumulate(&one, 1, MPI_INT64_T, TARGET, 24, 1, MPI_INT64_T, MPI_SUM, window);
 }
 
+enum { ARRAY = 128, ARRAY_AT = 1024 };
+static double ones[ARRAY];
+
+/* By a vector loop, under the target's accumulate lock. */
+static void accumulate1k(void) {
+    MPI_Accumulate(ones, ARRAY, MPI_DOUBLE, TARGET, ARRAY_AT, ARRAY, MPI_DOUBLE, MPI_SUM, window);
+}
+
 static void flush(void) {
     MPI_Win_flush(TARGET, window);
 }
@@ -132,6 +140,8 @@ static void count_all(void) {
     count("accumulate8", accumulate8);
     count("flush", flush);
     count("flush_all", flush_all);
+    if (!counts_verbs)
+        count("accumulate1k", accumulate1k);
     if (counts_verbs) {
         count("put8_and_flush", put8_and_flush);
         count("get8_and_flush", get8_and_flush);
@@ -164,7 +174,9 @@ int main(int argc, char** argv) {
         fprintf(stderr, "paths: this component does not count its verbs\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    memory[0] = memory[1] = memory[2] = memory[3] = 0;
+    memset(memory, 0, 4096);
+    for (int i = 0; i < ARRAY; i++)
+        ones[i] = 1;
     origin[0] = 7;
     MPI_Barrier(MPI_COMM_WORLD);
     if (0 == rank && ranks > 1) {
