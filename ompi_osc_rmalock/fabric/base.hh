@@ -25,6 +25,14 @@ class FabricBase {
     using Resolved = Word;
     Word resolve(Word w) const { return w; }
 
+    /// A put that wakes nobody costs what a put costs.
+    struct Own {
+        Word word{-1, 0};
+        friend bool operator==(const Own&, const Own&) = default;
+    };
+    Own own(Slot slot) const { return {{static_cast<const Self&>(*this).self(), slot}}; }
+    void put_own(Own own, Value v) { static_cast<Self&>(*this).put(own.word, v); }
+
     /// Data are there when the call that puts them returns.
     Value fetch_add_after_data(Word w, Value v) {
         return static_cast<Self&>(*this).fetch_add(w, v);

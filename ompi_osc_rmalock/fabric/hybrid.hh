@@ -74,9 +74,6 @@ class HybridFabric : public FabricBase<HybridFabric> {
         else
             remote_->fetch_add(w, v);
     }
-    using Own = CpuFabric::Own;
-    Own own(Slot slot) const { return parts().own(slot); }
-    void put_own(Own own, Value v) { near().put_own(own, v); }
     void fence_node() { near().fence_node(); }
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const std::size_t each = out.size() / ranks.size();

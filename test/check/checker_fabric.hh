@@ -36,11 +36,6 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     void put(Word w, Value v) { post(Verb::put, w, v); }
     void add(Word w, Value v) { post(Verb::add, w, v); }
 
-    struct Own {
-        Word word{-1, 0};
-        friend bool operator==(const Own&, const Own&) = default;
-    };
-    Own own(Slot slot) const { return {{self_, slot}}; }
     /// Unlike other posts a step of its own: a fence_node of another process may come before it.
     void put_own(Own own, Value v) {
         if (world_.lingers(Verb::put))
