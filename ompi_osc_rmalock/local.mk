@@ -139,6 +139,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/data/loops.hh \
 	ompi_osc_rmalock/window/data/loops_avx2.cc \
 	ompi_osc_rmalock/window/data/loops_avx2.hh \
+	ompi_osc_rmalock/window/data/thread_number.cc \
+	ompi_osc_rmalock/window/data/thread_number.hh \
 	ompi_osc_rmalock/window/diag/blame.cc \
 	ompi_osc_rmalock/window/diag/blame.hh \
 	ompi_osc_rmalock/window/diag/counts.cc \

@@ -47,7 +47,7 @@ struct WindowSlots {
     static constexpr Slot bell = completions + 1;
     /// Which single elements the threads of this rank work on, a line each.
     static constexpr Slot marks = line(4);
-    static constexpr Slot kMarkLines = 4;
+    static constexpr Slot kMarkLines = 8;
     /// Active target: bit t of this array says that rank t has posted to this rank. Variable
     /// length.
     static constexpr Slot post_bits = marks + line(kMarkLines);
@@ -80,12 +80,12 @@ struct WindowSlots {
 static_assert(WindowSlots::lock % kWordsPerLine == 0);
 static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
 // Protocol state per process and window, the formula of docs/design.md, in lines of 64 bytes:
-// 8 + ceil(P / 512), and what the lock needs.
-static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (8 + 1));
-static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (8 + 1 + 128));
-static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (8 + 2 + 512 + 3));
+// 12 + ceil(P / 512), and what the lock needs.
+static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (12 + 1));
+static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (12 + 1 + 128));
+static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (12 + 2 + 512 + 3));
 static_assert(bytes_of(WindowSlots::count(1024, {512, line(3), 64})) ==
-              64 * (8 + 2 + 512 + 3 + 64));
-static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (8 + 128 + 512));
+              64 * (12 + 2 + 512 + 3 + 64));
+static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (12 + 128 + 512));
 
 } // namespace rmalock::fabric

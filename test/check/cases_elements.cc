@@ -16,15 +16,20 @@ constexpr std::array<Rank, 4> kRanks{0, 1, 2, 3};
 /// How a process works on elements.
 struct Marking {
     Rank ranks = 0;
-    Slot lines = 1;
+    Slot lines = 1, owned = 1;
+    Slot thread = 0; ///< of the process, that works on single elements
     bool node_fence = true;
     bool waits = true;      ///< arrays do; else they are those of a handler of messages
     unsigned beside = 0;    ///< ranks below have another thread's marks
     locks::Value limit = 1; ///< singles after which the word is lowered
 
     locks::ElementMarkPlaces places() const {
-        return {kWord,      kMarks, lines,
-                node_fence, true,   std::span(kRanks).first(static_cast<std::size_t>(ranks))};
+        return {.word = kWord,
+                .marks = kMarks,
+                .lines = lines,
+                .owned = owned,
+                .node_fence = node_fence,
+                .node = std::span(kRanks).first(static_cast<std::size_t>(ranks))};
     }
 };
 
@@ -43,7 +48,7 @@ class Elements {
 
     locks::Hold acquire_shared(Rank target) {
         const bool beside = static_cast<unsigned>(fabric_.self()) < how_.beside;
-        const Mark mark = beside ? marks_.begin_beside(target) : marks_.begin(target);
+        const Mark mark = beside ? marks_.begin_beside(target) : marks_.begin(target, how_.thread);
         if (mark != Mark{})
             return {mark.word.slot, false};
         lock_.acquire_exclusive(target);
@@ -127,6 +132,8 @@ void add_elements(std::vector<Case>& cases) {
     add(name, "2W+2R once", elements({w1, w1, r1, r1}, {}));
     add(name, "1W+2R, no fence of others", elements({w2, r2, r2}, {.node_fence = false}));
     add(name, "1W+2R, one beside", elements({w2, r2, r2}, {.lines = 2, .beside = 2}));
+    add(name, "1W+2R, second thread",
+        elements({w2, r2, r2}, {.lines = 2, .owned = 2, .thread = 1}));
     add(name, "2W+1R, a handler", elements({w1, w1, r2}, {.waits = false}));
 
     using M = ElementMutation;

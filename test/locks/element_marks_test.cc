@@ -21,8 +21,12 @@ class Elements {
     explicit Elements(StressFabric& fabric)
         : lock_(fabric, kLock),
           marks_(fabric,
-                 {kWord, kMarks, kLines, kFence == Fence::of_others && fabric::join_node_fences(),
-                  true, kRanks},
+                 {.word = kWord,
+                  .marks = kMarks,
+                  .lines = kLines,
+                  .owned = 1,
+                  .node_fence = kFence == Fence::of_others && fabric::join_node_fences(),
+                  .node = kRanks},
                  3) {}
     locks::Hold acquire(fabric::Rank target, bool exclusive) {
         if (const Mark mark = exclusive ? nullptr : begin(target); mark != nullptr)

@@ -64,11 +64,11 @@ struct ElementsWord {
 
 /// Where the words are, and which processes have marks.
 struct ElementMarkPlaces {
-    Slot word;       ///< of each target
-    Slot marks;      ///< the first mark of each process; a mark is a line
-    Slot lines;      ///< marks of a process
-    bool node_fence; ///< whether fence_node works for all of the node
-    bool one_thread; ///< the caller's program is one thread; what serves others may be another
+    Slot word;                  ///< of each target
+    Slot marks;                 ///< the first mark of each process; a mark is a line
+    Slot lines;                 ///< marks of a process
+    Slot owned;                 ///< of the caller's, those that belong to one thread of it each
+    bool node_fence;            ///< whether fence_node works for all of the node
     std::span<const Rank> node; ///< the processes; outlives the ElementMarks
 };
 
@@ -83,25 +83,19 @@ class ElementMarks {
     static constexpr Value kDefaultLimit = 64;
 
     ElementMarks(F& fabric, const ElementMarkPlaces& places, Value limit = kDefaultLimit)
-        : fabric_(fabric), places_(places), limit_(limit), first_(fabric.own(places.marks)),
-          plain_(places.node_fence && places.one_thread) {}
+        : fabric_(fabric), places_(places), limit_(limit), first_(fabric.own(places.marks)) {}
 
-    /// Whether the program's thread marks by a store, and others fence for it.
-    bool plain() const { return plain_; }
-    /// The mark under which the program's thread may change an element of `target` by an atomic,
-    /// until end. Mark{}: it has to take the lock.
-    [[gnu::always_inline]] Mark begin(Rank target) {
-        return plain_ ? begin_plain(target) : claim(target, 0);
+    /// The mark under which thread `thread` of the program may change an element of `target` by an
+    /// atomic, until end. Mark{}: it has to take the lock.
+    Mark begin(Rank target, Slot thread = 0) {
+        if (!places_.node_fence || thread >= places_.owned)
+            return claim(target, thread);
+        return begin_owned(target, fabric_.own(places_.marks + fabric::line(thread)));
     }
-    [[gnu::always_inline]] Mark begin_plain(Rank target) {
-        fabric_.put_own(first_, entry(target));
-        if (fabric_.get(word(target)) == 0) [[likely]]
-            return first_;
-        fabric_.put_own(first_, 0);
-        return Mark{};
-    }
-    /// The same for another thread than the program's, if that is one.
-    Mark begin_beside(Rank target) { return claim(target, plain_ ? 1 : 0); }
+    /// The same for thread 0, where there is fence_node.
+    [[gnu::always_inline]] Mark begin_first(Rank target) { return begin_owned(target, first_); }
+    /// The same for a thread without a number.
+    Mark begin_beside(Rank target) { return claim(target, places_.owned); }
     [[gnu::always_inline]] void end(Mark mark) { fabric_.put_own(mark, 0); }
 
     // The caller of these holds the target's lock.
@@ -142,9 +136,21 @@ class ElementMarks {
     Word word(Rank target) const { return {target, places_.word}; }
     Word mark(Slot i, Rank rank) const { return {rank, places_.marks + fabric::line(i)}; }
 
-    [[gnu::noinline]] Mark claim(Rank target, Slot first) {
-        for (Slot i = first; i < places_.lines; ++i) {
-            const Word free = this->mark(i, fabric_.self());
+    [[gnu::always_inline]] Mark begin_owned(Rank target, Mark mine) {
+        fabric_.put_own(mine, entry(target));
+        if (fabric_.get(word(target)) == 0) [[likely]]
+            return mine;
+        fabric_.put_own(mine, 0);
+        return Mark{};
+    }
+
+    /// A mark that no thread owns; where there is no fence_node, none does. `hint`: threads with
+    /// several of them begin with several marks.
+    [[gnu::noinline]] Mark claim(Rank target, Slot hint) {
+        const Slot first = places_.node_fence ? places_.owned : 0;
+        const Slot free_ones = places_.lines - first;
+        for (Slot i = 0; i < free_ones; ++i) {
+            const Word free = this->mark(first + (hint + i) % free_ones, fabric_.self());
             if (fabric_.compare_swap(free, 0, entry(target)) != 0)
                 continue; // another thread's
             const Mark mark = fabric_.own(free.slot);
@@ -176,7 +182,6 @@ class ElementMarks {
     const ElementMarkPlaces places_;
     Value limit_;
     const Mark first_;
-    const bool plain_;
 };
 
 } // namespace rmalock::locks

@@ -13,6 +13,7 @@
 #include "locks/window_lock/window_lock.hh"
 #include "window/create/plan.hh"
 #include "window/data/kernels.hh"
+#include "window/data/thread_number.hh"
 
 namespace rmalock::window {
 
@@ -31,22 +32,24 @@ class ElementLock {
         : fabric_(fabric), parts_(fabric.parts()), node_(parts_of(plan)),
           far_lock_(fabric, Slots::accumulate), near_lock_(parts_, Slots::accumulate),
           queue_(fabric, Slots::accumulate),
-          marks_(parts_, {Slots::arrays, Slots::marks, plan.mark_lines(), plan.node_fence(),
-                          !threads, node_}),
-          plain_(marks_.plain() && plan.hosts() == 1 && cpu_atomics()) {}
+          marks_(parts_, {Slots::arrays, Slots::marks, plan.mark_lines(),
+                          threads ? kNumberedThreads : 1, plan.node_fence(), node_}),
+          plain_(plan.node_fence() && !threads && plan.hosts() == 1 && cpu_atomics()),
+          threads_(threads) {}
     ElementLock(const ElementLock&) = delete;
     ElementLock& operator=(const ElementLock&) = delete;
 
     /// The caller may change elements by the kernels for shared ones, until end; null: under the
     /// lock.
     [[gnu::noinline]] Mark begin(Rank target) {
-        return cpu_atomics() ? marks_.begin(fabric_.part_of(target)) : nullptr;
+        return cpu_atomics() ? marks_.begin(fabric_.part_of(target), threads_ ? thread_number() : 0)
+                             : nullptr;
     }
     /// The same for what serves other nodes, which may be another thread.
     Mark begin_beside(Rank target) { return marks_.begin_beside(fabric_.part_of(target)); }
     /// Whether begin_plain does it: on one node, where CPUs do the atomics, for one thread.
     bool plain() const { return plain_; }
-    [[gnu::always_inline]] Mark begin_plain(Rank target) { return marks_.begin_plain(target); }
+    [[gnu::always_inline]] Mark begin_plain(Rank target) { return marks_.begin_first(target); }
     [[gnu::always_inline]] void end(Mark mark) { marks_.end(mark); }
     /// Whether single elements are under the lock by now.
     bool raised(Rank target) { return marks_.raised(fabric_.part_of(target)); }
@@ -111,6 +114,7 @@ class ElementLock {
 
   private:
     using Slots = fabric::WindowSlots;
+    static_assert(kNumberedThreads < Slots::kMarkLines, "some are for handlers of messages");
     static constexpr std::size_t kBytesWorthRaising = 4096;
 
     bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
@@ -128,7 +132,7 @@ class ElementLock {
     locks::PassingTicket<fabric::CpuFabric> near_lock_;
     locks::Ticket<locks::WindowFabric> queue_;
     locks::ElementMarks<fabric::CpuFabric> marks_;
-    const bool plain_;
+    const bool plain_, threads_;
     std::atomic<std::size_t> paid_{0}; ///< bytes of arrays by atomics since the last raise
 };
 

@@ -31,9 +31,9 @@ class ElementMarksMutant : public locks::ElementMarks<F> {
     ElementMarksMutant(F& fabric, const locks::ElementMarkPlaces& places, Value limit)
         : Base(fabric, places, limit), fabric_(fabric), places_(places) {}
 
-    typename Base::Mark begin(Rank target) {
+    typename Base::Mark begin(Rank target, Slot thread) {
         if (M != Mutation::marks_late && M != Mutation::keeps_mark)
-            return Base::begin(target);
+            return Base::begin(target, thread);
         const typename Base::Mark mine = fabric_.own(places_.marks);
         if (M == Mutation::keeps_mark)
             fabric_.put_own(mine, entry(target));
