@@ -53,6 +53,11 @@ void Window::announce(const Plan& plan) const {
            fabric_.waiter().yield ? ", waits yield the core" : "");
     report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs", name(),
            plan.bytes(), plan.state_bytes());
+    if (!plan.node_fence())
+        report(2,
+               "window '%s': each accumulate of a single element fences for itself: membarrier"
+               " is switched off (osc_rmalock_membarrier), or refused to one of the processes",
+               name());
     for (const std::string& line : locks::describe(plan.lock_config()))
         report(2, "window '%s': %s", name(), line.c_str());
 }
