@@ -132,17 +132,13 @@ T combined(T target, T operand) {
         return static_cast<T>(target ^ operand);
 }
 
-/// What MPI_MAXLOC and MPI_MINLOC make of a pair (MPI standard, section on MINLOC and
-/// MAXLOC): of equal values the lower index stays. Written without branches, which no processor
-/// could predict.
+/// Whether MPI_MAXLOC or MPI_MINLOC replaces the target's pair by the operand (MPI standard, section
+/// on MINLOC and MAXLOC): of equal values the lower index stays.
 template <rmalock_op_t kOp, class V>
-Pair<V> combined_pair(const Pair<V>& target, const Pair<V>& operand) {
+bool takes(const Pair<V>& target, const Pair<V>& operand) {
     const bool further =
         kOp == RMALOCK_OP_MAXLOC ? operand.value > target.value : operand.value < target.value;
-    const bool lower = static_cast<bool>(static_cast<int>(operand.value == target.value) &
-                                         static_cast<int>(operand.index < target.index));
-    const bool takes = static_cast<bool>(static_cast<int>(further) | static_cast<int>(lower));
-    return {further ? operand.value : target.value, takes ? operand.index : target.index};
+    return further || (operand.value == target.value && operand.index < target.index);
 }
 
 } // namespace rmalock::window

@@ -63,11 +63,6 @@ template <class V>
 inline Pair<V> load_pair(const std::byte* from) {
     return {load_element<V>(from, 0), load_element<int>(from + offsetof(Pair<V>, index), 0)};
 }
-template <class V>
-inline void store_pair(std::byte* to, const Pair<V>& pair) {
-    store_element<V>(to, 0, pair.value);
-    store_element<int>(to + offsetof(Pair<V>, index), 0, pair.index);
-}
 
 template <rmalock_op_t kOp, class V>
 void loop_of_pairs(void* target, const void* operand, void* result, std::size_t count) {
@@ -77,13 +72,10 @@ void loop_of_pairs(void* target, const void* operand, void* result, std::size_t 
     const std::size_t end = count * sizeof(Pair<V>);
     for (std::size_t at = 0; results != nullptr && at < end; at += sizeof(Pair<V>))
         copy_pair<V>(results + at, targets + at);
-    for (std::size_t at = 0; kOp != RMALOCK_OP_NO_OP && at < end; at += sizeof(Pair<V>)) {
-        if constexpr (kOp == RMALOCK_OP_REPLACE)
-            copy_pair<V>(targets + at, operands + at);
-        else
-            store_pair(targets + at,
-                       combined_pair<kOp>(load_pair<V>(targets + at), load_pair<V>(operands + at)));
-    }
+    for (std::size_t at = 0; kOp != RMALOCK_OP_NO_OP && at < end; at += sizeof(Pair<V>))
+        if (kOp == RMALOCK_OP_REPLACE ||
+            takes<kOp>(load_pair<V>(targets + at), load_pair<V>(operands + at)))
+            copy_pair<V>(targets + at, operands + at); // MAXLOC, MINLOC: rarely
 }
 
 template <rmalock_op_t kOp, class T>
