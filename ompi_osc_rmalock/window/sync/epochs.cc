@@ -35,8 +35,10 @@ Status Epochs::check_epoch_in_full(const char* call, Rank target) {
     case Epoch::fence:
         return RMALOCK_OK;
     case Epoch::locked:
-        if (held_.find(target) != nullptr)
+        if (held_.find(target) != nullptr) {
+            opened_.store(target, std::memory_order_relaxed);
             return RMALOCK_OK;
+        }
         return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     case Epoch::started:
         if (access_group_[static_cast<std::size_t>(target)])

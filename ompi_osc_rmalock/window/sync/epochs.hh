@@ -52,7 +52,10 @@ class Epochs : public Observed {
         const Epoch epoch = epoch_.load(std::memory_order_relaxed);
         if (epoch == Epoch::locked_all || epoch == Epoch::fence)
             return true;
-        return epoch == Epoch::locked && !threads_ && held_.find(target) != nullptr;
+        if (epoch != Epoch::locked)
+            return false;
+        return threads_ ? opened_.load(std::memory_order_relaxed) == target
+                        : held_.find(target) != nullptr;
     }
     [[gnu::always_inline]] Status check_epoch(const char* call, Rank target) {
         return is_open_to(target) ? RMALOCK_OK : check_epoch_in_full(call, target);
@@ -127,6 +130,9 @@ class Epochs : public Observed {
     Rank only_lock_;
     bool only_exclusive_ = false; ///< while it is a target
     HeldLocks held_;
+    /// With several threads, which look at held_ under a Guard: a target in it, the last one that
+    /// was looked for; or -1. Written under Guard.
+    std::atomic<Rank> opened_{-1};
     bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
     std::vector<bool> access_group_; ///< started: by rank
     std::vector<Rank> targets_;      ///< started: the same, as a list

@@ -93,6 +93,8 @@ Status Epochs::unlock_any(Rank target) {
         if (const Status status = advance(event, kCall, target); status != RMALOCK_OK)
             return status;
         held_.erase(*found);
+        if (opened_.load(std::memory_order_relaxed) == target)
+            opened_.store(-1, std::memory_order_relaxed);
     }
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
