@@ -258,7 +258,8 @@ static void many(void) {
     for (int i = 0; i < MANY; ++i)
         MPI_Win_free(&more[i]);
     MPI_Win_free(&win);
-    if (rank == 0 && beside > 1.5 * alone)
+    // Virtual cores are now and then slower by half for seconds.
+    if (rank == 0 && beside > 2 * alone)
         fail("each window more costs time");
 }
 
