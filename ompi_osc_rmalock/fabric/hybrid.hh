@@ -140,8 +140,8 @@ class HybridFabric : public FabricBase<HybridFabric> {
     }
 
     // Beside the verbs.
-    /// The same for a target that is on this node, where CPUs do the atomics: no question is asked
-    /// at any verb, and none is counted. Ranks are parts of the node.
+    /// The verbs on words of this node, where CPUs do the atomics, for what is too short to be asked
+    /// at each verb where its word is, or to be counted. Its ranks are parts of the node.
     CpuFabric parts() const { return node_.inner().of(part({self(), 0}).rank); }
     Rank part_of(Rank rank) const { return part({rank, 0}).rank; }
     /// Wakes all that sleep until a word of `rank`, of this node, changes: after one was changed by

@@ -27,7 +27,7 @@
 // Why an array is alone: fence_node comes after the raise. A process whose mark came before it is
 // waited for. One whose mark comes after it loads the word after it, too, finds it raised and takes
 // the mark back. Where there is no fence_node, or several threads look for a free mark, the mark is
-// a compare-and-swap: one order of it, the load, the raise and the look at the marks (R1).
+// a compare-and-swap: there is one order of it, the load, the raise and the look at the marks.
 //
 // Why an array gets in: as long as the word is raised, nobody sets a mark of t for longer than it
 // takes to look at the word. Why a single element does: the lock is fair. Neither waits under a

@@ -71,21 +71,6 @@ class Accesses : public Epochs {
         locks::Hold hold_;
     };
 
-    /// The same of a target on this node, where CPUs do the atomics.
-    class NearGuard {
-      public:
-        NearGuard(ElementLock& elements, Rank target) : elements_(elements), target_(target) {
-            elements_.lock_near(target);
-        }
-        ~NearGuard() { elements_.unlock_near(target_); }
-        NearGuard(const NearGuard&) = delete;
-        NearGuard& operator=(const NearGuard&) = delete;
-
-      private:
-        ElementLock& elements_;
-        Rank target_;
-    };
-
     /// What every RMA call checks first: whether it fits the epoch (a fence epoch is opened if need
     /// be), and where the displacement is. The call touches the bytes [low, high) from there, or
     /// those of `side`, if given; it fails if they reach outside the target's memory.

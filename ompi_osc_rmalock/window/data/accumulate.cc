@@ -120,7 +120,7 @@ void Accesses::with_elements(Rank target, const ElementAmount& amount, Combine c
             combine(Sharing::shared);
             return elements_.end(mark);
         }
-    const NearGuard guard(elements_, target);
+    const AccumulateGuard guard(*this, target);
     if (!amount.atomics)
         return combine(Sharing::alone); // no mark is ever of such elements
     if (amount.count > 1)

@@ -72,17 +72,10 @@ class ElementLock {
     /// that do not run, a bounded number of times. Where adapters do, everybody takes it for every
     /// accumulate over the network, and it is handed over without a further round trip.
     locks::Hold lock(Rank target) {
-        if (!cpu_atomics())
-            return queue_.acquire_exclusive(target);
-        return fabric_.same_node(target) ? lock_near(target) : far_lock_.acquire_exclusive(target);
+        return is_near(target) ? lock_near(target) : lock_elsewhere(target);
     }
     void unlock(Rank target, locks::Hold hold) {
-        if (!cpu_atomics())
-            queue_.release_exclusive(target, hold);
-        else if (fabric_.same_node(target))
-            unlock_near(target);
-        else
-            far_lock_.release_exclusive(target, hold);
+        is_near(target) ? unlock_near(target) : unlock_elsewhere(target, hold);
     }
 
     // Of targets on this node, where CPUs do the atomics.
@@ -118,6 +111,16 @@ class ElementLock {
     static constexpr std::size_t kBytesWorthRaising = 4096;
 
     bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
+    bool is_near(Rank target) const { return cpu_atomics() && fabric_.same_node(target); }
+    /// Not inline, as what comes then takes the network's time.
+    [[gnu::noinline]] locks::Hold lock_elsewhere(Rank target) {
+        return cpu_atomics() ? far_lock_.acquire_exclusive(target)
+                             : queue_.acquire_exclusive(target);
+    }
+    [[gnu::noinline]] void unlock_elsewhere(Rank target, locks::Hold hold) {
+        cpu_atomics() ? far_lock_.release_exclusive(target, hold)
+                      : queue_.release_exclusive(target, hold);
+    }
     static std::vector<Rank> parts_of(const Plan& plan) {
         std::vector<Rank> parts(plan.members().size());
         std::iota(parts.begin(), parts.end(), 0);
