@@ -1,8 +1,8 @@
 // Which targets the processes of a window hold exclusively, for a process that has to wait for all
 // of them, at the price of a look at each node.
 //
-// A holder record for each process, at the first rank of its node, that only this process counts
-// in:
+// A holder record for each process, at the first of the 16 processes of its node that it is among,
+// that only this process counts in:
 //
 //    [ how many:24 | sum of (target + 1):40 ]   of the locks it holds, or is about to acquire
 //
@@ -10,8 +10,8 @@
 // target for held, which is never wrong, and rare; so does one that finds more than kMostNamed.
 //
 // Cost: a CPU's atomic to enter, one to leave, both on a line that nobody else writes; to look, a
-// read for each node, and a round trip for each kAtOnce processes. Memory: a line at each rank for
-// each process of the largest node.
+// read for each of those 16, and a round trip for each kAtOnce processes. Memory: a line at each
+// rank for each process of the largest node, at most 16.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,13 @@ namespace rmalock::locks {
 
 /// Where the holder records of a window are. The spans outlive the HolderRecords.
 struct HolderPlaces {
-    Slot first = 0;                   ///< of each node's first rank
+    /// Processes whose records are at one rank.
+    static constexpr Slot kTogether = 16;
+
+    Slot first = 0;                   ///< at each of these ranks
     Word mine{0, 0};                  ///< the calling process's
-    std::span<const Rank> nodes = {}; ///< their first ranks; none: nothing is kept
-    Slot largest = 0;                 ///< how many processes a node has at most
+    std::span<const Rank> hosts = {}; ///< the ranks; none: nothing is kept
+    Slot largest = 0;                 ///< how many records a host has at most
 };
 
 /// A holder record.
@@ -52,7 +55,7 @@ class HolderRecords {
 
     HolderRecords(F& fabric, const HolderPlaces& places) : fabric_(fabric), places_(places) {}
 
-    bool kept() const { return !F::kOneNode && !places_.nodes.empty(); }
+    bool kept() const { return !F::kOneNode && !places_.hosts.empty(); }
 
     /// Before the first verb of an acquire, and after the last of a release: critical sections lie
     /// in between.
@@ -93,20 +96,20 @@ class HolderRecords {
         found.all_ = !kept();
         const Slot each = std::min(places_.largest, kAtOnce);
         const std::size_t some = kAtOnce / std::max<Slot>(each, 1);
-        for (std::size_t node = 0; node < places_.nodes.size(); node += some)
+        for (std::size_t host = 0; host < places_.hosts.size(); host += some)
             for (Slot read = 0; read < places_.largest && !found.all_; read += each)
-                look(places_.nodes.subspan(node).first(std::min(some, places_.nodes.size() - node)),
+                look(places_.hosts.subspan(host).first(std::min(some, places_.hosts.size() - host)),
                      read, std::min(each, places_.largest - read), found);
         return found;
     }
 
   private:
-    /// `each` of every node, from number `from` on; where there are fewer processes there are
+    /// `each` of every host, from number `from` on; where there are fewer processes there are
     /// zeros.
-    void look(std::span<const Rank> nodes, Slot from, Slot each, Targets& found) {
+    void look(std::span<const Rank> hosts, Slot from, Slot each, Targets& found) {
         std::array<Value, kAtOnce> memory;
-        const std::span records = std::span(memory).first(nodes.size() * each);
-        fabric_.scan(nodes, places_.first + fabric::line(from), fabric::kWordsPerLine, records);
+        const std::span records = std::span(memory).first(hosts.size() * each);
+        fabric_.scan(hosts, places_.first + fabric::line(from), fabric::kWordsPerLine, records);
         for (const Value record : records) {
             if (HolderWord::several(record))
                 found.all_ = true;

@@ -24,7 +24,10 @@ class NodeTable {
   public:
     explicit NodeTable(const topology::Level& nodes) {
         for (std::size_t node = 0; node < nodes.elements(); ++node) {
-            firsts_.push_back(nodes.members(node).front());
+            const std::vector<Rank>& members = nodes.members(node);
+            firsts_.push_back(members.front());
+            for (std::size_t i = 0; i < members.size(); i += kTogether)
+                hosts_.push_back(members[i]);
         }
     }
 
@@ -35,17 +38,25 @@ class NodeTable {
         if (holders) {
             const std::vector<Rank>& members = nodes.members(node);
             const auto place = std::lower_bound(members.begin(), members.end(), self);
-            const auto line = static_cast<Slot>(place - members.begin());
+            const auto number = static_cast<std::size_t>(place - members.begin());
+            const auto line = static_cast<Slot>(number % kTogether);
             seen.holders = {.first = *holders,
-                            .mine = {firsts_[node], *holders + fabric::line(line)},
-                            .nodes = firsts_,
-                            .largest = static_cast<Slot>(nodes.largest())};
+                            .mine = {members[number - line], *holders + fabric::line(line)},
+                            .hosts = hosts_,
+                            .largest = records(nodes)};
         }
         return seen;
     }
 
+    /// Holder records at a rank at most.
+    static Slot records(const topology::Level& nodes) {
+        return std::min(kTogether, static_cast<Slot>(nodes.largest()));
+    }
+
   private:
-    std::vector<Rank> firsts_;
+    static constexpr Slot kTogether = HolderPlaces::kTogether;
+
+    std::vector<Rank> firsts_, hosts_;
 };
 
 } // namespace rmalock::locks

@@ -1,10 +1,10 @@
 // The fields of the word at rank 0 that says which side a window's gate is for; all_gate.hh says
 // what they are for.
 //
-//    [ row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:3 | n_W:16 | n_X:18 | n_A:17 ]
+//    [ row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:3 | n_W:17 | n_X:17 | n_A:17 ]
 //
-// Room for 131,071 processes in lock_all, 262,143 exclusive holds that went through the gate, and
-// 65,535 that wait for it. A turn that comes round unseen after eight only keeps its waiters
+// Room for 131,071 processes in lock_all, as many targets held exclusively through the gate, and as
+// many threads that wait for it. A turn that comes round unseen after eight only keeps its waiters
 // waiting for the next one.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace rmalock::locks {
 struct GateWord {
     enum class Mode : Value { ungated, revoking, gated, alls, closing, opening };
 
-    static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 35, kTurnShift = 51,
+    static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 34, kTurnShift = 51,
                               kModeShift = 54, kStreakShift = 57, kRowShift = 61;
     /// n_A. No exclusive enters before it is 0, but past those that only wait. It may count a
     /// lock_all that looks and steps back, once a turn (R3).
