@@ -21,6 +21,11 @@ constexpr std::size_t bytes_of(Slot slots) {
     return (slots + kWordsPerLine - 1) / kWordsPerLine * kCacheLine;
 }
 
+/// Ranks of a window at most. More are refused when it is created.
+inline constexpr Rank kMostRanks = 65536;
+/// Nodes that a window's state has room for within 16 KiB at each rank.
+inline constexpr Rank kManyNodes = 4096;
+
 /// What the lock of a window needs at each rank beside the home record; the same at every rank.
 struct LockSlots {
     Slot nodes = 0;    ///< queue nodes, of a line each
@@ -52,17 +57,12 @@ struct WindowSlots {
     /// length.
     static constexpr Slot post_bits = marks + line(kMarkLines);
 
-    static constexpr Slot kMostNodes = 512;
-    /// Queue nodes a process needs at most: it acquires each target once at a time, and waits in a
-    /// queue of each. (More than the locks can name: see locks/window_lock/registry.cc.)
-    static constexpr Slot node_count(Rank ranks) {
-        return static_cast<Slot>(ranks) > kMostNodes ? kMostNodes : static_cast<Slot>(ranks);
+    static constexpr Slot post_lines(Rank ranks) {
+        constexpr Slot kBits = 64 * kWordsPerLine;
+        return (static_cast<Slot>(ranks) + kBits - 1) / kBits;
     }
     /// The first queue node of a rank; a node is a line.
-    static constexpr Slot nodes(Rank ranks) {
-        const Slot post_words = (static_cast<Slot>(ranks) + 63) / 64;
-        return post_bits + line((post_words + kWordsPerLine - 1) / kWordsPerLine);
-    }
+    static constexpr Slot nodes(Rank ranks) { return post_bits + line(post_lines(ranks)); }
     /// The first of the lock's records of elements and counters.
     static constexpr Slot elements(Rank ranks, LockSlots lock) {
         return nodes(ranks) + line(lock.nodes);
@@ -82,10 +82,19 @@ static_assert(WindowSlots::post_bits % kWordsPerLine == 0);
 // Protocol state per process and window, the formula of docs/design.md, in lines of 64 bytes:
 // 12 + ceil(P / 512), and what the lock needs.
 static_assert(bytes_of(WindowSlots::count(1, {})) == 64 * (12 + 1));
-static_assert(bytes_of(WindowSlots::count(128, {128, 0})) == 64 * (12 + 1 + 128));
-static_assert(bytes_of(WindowSlots::count(1024, {512, line(3)})) == 64 * (12 + 2 + 512 + 3));
-static_assert(bytes_of(WindowSlots::count(1024, {512, line(3), 64})) ==
-              64 * (12 + 2 + 512 + 3 + 64));
-static_assert(bytes_of(WindowSlots::count(65536, {512, 0})) == 64 * (12 + 128 + 512));
+static_assert(bytes_of(WindowSlots::count(128, {64, 0})) == 64 * (12 + 1 + 64));
+static_assert(bytes_of(WindowSlots::count(1024, {64, line(3)})) == 64 * (12 + 2 + 64 + 3));
+static_assert(bytes_of(WindowSlots::count(65536, {64, line(3), 16})) ==
+              64 * (12 + 128 + 64 + 3 + 16));
+
+/// Lines for records of nodes at each rank: what makes 16 KiB with 64 queue nodes, 16 holder records
+/// and a map of 4,096 nodes.
+constexpr Slot record_lines(Rank ranks) {
+    constexpr Slot kAll = 16384 / kCacheLine, kMap = kManyNodes / (64 * kWordsPerLine);
+    constexpr LockSlots kOthers{64, 0, 16};
+    const Slot used = WindowSlots::count(ranks, kOthers) / kWordsPerLine + kMap;
+    return used < kAll ? kAll - used : 1;
+}
+static_assert(record_lines(1024) == 154 && record_lines(kMostRanks) == 28);
 
 } // namespace rmalock::fabric

@@ -16,6 +16,7 @@
 #include <array>
 #include <vector>
 
+#include "fabric/layout.hh"
 #include "locks/lock.hh"
 #include "locks/parts/qnodes.hh"
 #include "topology/tree.hh"
@@ -48,6 +49,7 @@ struct MachineView {
     const topology::Level& nodes;
     const topology::Level& counters; ///< one element per physical counter of readers
     bool one_node = true;            ///< whatever tree was asked for
+    Slot record_lines = 0; ///< room for records of nodes at each rank; 0: fabric::record_lines
 
     Rank ranks() const { return nodes.ranks(); }
 };

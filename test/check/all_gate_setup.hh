@@ -18,7 +18,7 @@ struct GatedWords {
     static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : 5;
     static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0;
-    static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::slots(kNodes);
+    static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::Room{kNodes}.slots();
 
     static Slot holders(const locks::MachineView& machine) {
         const locks::Footprint lock = Lock::footprint(machine);
@@ -84,7 +84,7 @@ class GatedWindow {
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
         : fabric_(real), first_(first),
-          qnodes_(real.self(), first + Words::kQueueNodes, Words::kNodes), lock_(env(setup)),
+          qnodes_(real.self(), first + Words::kQueueNodes, {Words::kNodes}), lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
                 setup.seen_by(real.self(), first + Words::holders(setup.view())), setup.limits),
           lock(*this) {}

@@ -19,6 +19,33 @@ Case mutant(const char* name, Failure expected) {
     return c;
 }
 
+/// A process has one queue node, and gives it back while it holds (mcs_queue.hh).
+template <class Fault = Sound>
+Case stand_ins(std::string lock, const char* configuration, std::vector<Script> scripts) {
+    Case c;
+    c.lock = std::move(lock);
+    c.configuration = std::string(configuration) + ", stand-ins";
+    c.program = program_of<locks::DMcs, Fault>(std::move(scripts), {.scarce_nodes = true});
+    return c;
+}
+
+void add_stand_ins(std::vector<Case>& cases, const Script& both) {
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    const auto w2 = writer(2);
+    const char* const name = locks::DMcs<CheckerFabric>::kTraits.name;
+    add(stand_ins(name, "3W", {w2, w2, w2}));
+    cases.back().program.bound = {2, 2, {}, {}};
+    add(with_store_buffer(cases.back()));
+    add(stand_ins(name, "4W once", {writer(1), writer(1), writer(1), writer(1)}));
+    add(stand_ins(name, "3W 2 targets", {both, both, both}));
+    const auto mutant = [&]<class Fault>(Fault, const char* fault) {
+        add(stand_ins<Fault>(std::string("d_mcs/") + fault, "3W", {w2, w2, w2}));
+        cases.back().expected = Failure::deadlock;
+    };
+    mutant(StandInUnflushed{}, "stand_in_unflushed");
+    mutant(MovesWithoutSuccessor{}, "moves_without_successor");
+}
+
 } // namespace
 
 void add_d_mcs(std::vector<Case>& cases) {
@@ -43,6 +70,7 @@ void add_d_mcs(std::vector<Case>& cases) {
                          {ScriptLine::release, Mode::exclusive, 0},
                          {ScriptLine::release, Mode::exclusive, 1}};
     add("3W 2 targets", {both, both, both}, 2);
+    add_stand_ins(cases, both);
 
     using M = DMcsMutation;
     cases.push_back(mutant<M::listing_2_wait>("listing_2_wait", Failure::exclusion));

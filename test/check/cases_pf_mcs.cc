@@ -193,6 +193,21 @@ void add_pf_mcs(std::vector<Case>& cases) {
     add("3W 2 targets", {kBoth, kBoth, kBoth});
     add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
 
+    // A process has one queue node, and gives it back while it holds (mcs_queue.hh).
+    const auto stand_ins = [&](const char* configuration, std::vector<Script> scripts) {
+        add(configuration, {});
+        cases.back().configuration += ", stand-ins";
+        cases.back().program = program_of<locks::PfMcs>(
+            std::move(scripts), {.limits = {.t_w = 2}, .scarce_nodes = true});
+    };
+    stand_ins("2W+1R", cast_of("2W+1R"));
+    one_reader();
+    stand_ins("3W", cast_of("3W"));
+    cases.push_back(with_store_buffer(cases.back()));
+    stand_ins("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
+    stand_ins("3W 2 targets", {kBoth, kBoth, kBoth});
+    stand_ins("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
+
     // Readers that go past a waiting writer when its round is over.
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts,
                                Size size = Size::small) {

@@ -172,6 +172,18 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
     cases.push_back(on<Local>(name, "5W N=3 once", {w1, w1, w1, w1, w1}, deep, Size::deep));
+    // A process has one queue node, and gives it back while it holds (mcs_queue.hh).
+    Machine scarce = nodes;
+    scarce.scarce_nodes = true;
+    cases.push_back(on<Local>(name, "3W N=2, stand-ins", {w2, w2, w2}, scarce));
+    cases.push_back(with_store_buffer(cases.back()));
+    cases.push_back(on<Local>(name, "3W N=1, stand-ins", {w2, w2, w2}, {.scarce_nodes = true}));
+    const Script targets = both(Mode::exclusive);
+    cases.push_back(
+        on<Local>(name, "3W N=2 2 targets, stand-ins", {targets, targets, targets}, scarce));
+    cases.push_back(mutant<RmaMcsLocal<rma_fault::NoFlush>>("rma_mcs/no_flush", Failure::deadlock,
+                                                            "3W N=1, stand-ins", {w2, w2, w2},
+                                                            {.scarce_nodes = true}));
 
     cases.push_back(mutant<RmaMcsLocal<rma_fault::NoFlush>>("rma_mcs/no_flush", Failure::deadlock,
                                                             "3W N=2", {w2, w2, w2}, nodes));
@@ -197,6 +209,9 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(other_turn(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
+    Machine scarce = nodes;
+    scarce.scarce_nodes = true;
+    cases.push_back(on<Local>(name, "2W+1R N=2, stand-ins", {w2, w2, r2}, scarce));
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
     add_rma_rw_in_rounds(cases);

@@ -23,6 +23,8 @@ struct Machine {
     Rank t_dc = 1;
     locks::LockLimits limits = kSmallest;
     unsigned locks_at_once = 1; ///< that a process holds and awaits
+    bool scarce_nodes = false;  ///< a process has one queue node, whatever it holds
+    Slot record_lines = 0;      ///< room for records of nodes; 0: one for each target
 
     Rank of_a_node() const {
         if (ranks_per_node != 0)
@@ -43,18 +45,17 @@ struct LockSetup {
     topology::Tree tree;
     topology::Level nodes, counters;
     locks::LockLimits limits;
-    unsigned locks_at_once;
+    locks::QueueNodes::Room room;
+    Slot record_lines;
     locks::Footprint footprint{};
 
     static constexpr Slot kRecords = fabric::kWordsPerLine;
 
     LockSetup(const Machine& machine, Rank ranks);
 
-    locks::MachineView view() const { return {tree, nodes, counters, false}; }
+    locks::MachineView view() const { return {tree, nodes, counters, false, record_lines}; }
     Slot qnodes() const { return kRecords + footprint.records; }
-    Slot slots(bool queues) const {
-        return queues ? qnodes() + locks::QueueNodes::slots(locks_at_once) : footprint.home;
-    }
+    Slot slots(bool queues) const { return queues ? qnodes() + room.slots() : footprint.home; }
     template <class F>
     locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_nodes) const {
         return {fabric, 0, kRecords, its_nodes, view(), limits};
@@ -71,7 +72,7 @@ struct LockLocal {
     Made lock;
 
     LockLocal(CheckerFabric& real, const LockSetup& setup)
-        : fabric(real), qnodes(real.self(), setup.qnodes(), setup.locks_at_once),
+        : fabric(real), qnodes(real.self(), setup.qnodes(), setup.room),
           lock(setup.env(fabric, qnodes)) {}
 };
 

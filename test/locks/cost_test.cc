@@ -115,7 +115,7 @@ TEST_F(Cost, PassingTicketIsOneAtomicAndOnePosted) {
 }
 
 TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
-    locks::QueueNodes qnodes(kHere, WindowSlots::nodes(4), WindowSlots::node_count(4));
+    locks::QueueNodes qnodes(kHere, WindowSlots::nodes(4), locks::QueueNodes::Room::of(4));
     locks::Baton<CountingFabric> baton(fabric);
     const fabric::Word word{kTarget, WindowSlots::lock}, tail{kTarget, WindowSlots::lock + 1};
     baton.give(word, 7, 2);

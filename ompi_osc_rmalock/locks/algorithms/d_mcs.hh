@@ -3,7 +3,8 @@
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section
 // 2.4, Listings 2 (acquire) and 3 (release).
 //
-// Words: TAIL of target t at t (atomic); NEXT and STATUS in each node (mailbox). See mcs_queue.hh.
+// Words: TAIL of target t at t (atomic), and a stand-in; NEXT and STATUS in each node (mailbox). See
+// mcs_queue.hh.
 //
 //    acquire   pred = SWAP(TAIL, me)                                              L2: 6-7
 //              if pred: PUT(pred.NEXT, me);  await STATUS != 0                    L2: 8-14
@@ -22,7 +23,7 @@
 //
 // Cost off node: acquire 1 atomic = 1 round trip, contended a posted put more; release 1 atomic = 1
 // round trip if there is no successor, else 1 posted put. Waiters read their own memory.
-// Memory: 1 word per target; one node (a line) per lock that a process holds or awaits.
+// Memory: 3 words per target, and the queue nodes (qnodes.hh).
 #pragma once
 
 #include "locks/lock_env.hh"
@@ -36,17 +37,17 @@ class DMcs {
     static constexpr LockTraits kTraits{
         .name = "d_mcs", .shared = false, .needs = {.queue_nodes = true}};
 
-    static Footprint footprint(const MachineView&) { return {.home = 1}; }
+    static Footprint footprint(const MachineView&) { return {.home = kStandIn + 2}; }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit DMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = qnodes_.take();
-        if (queue_.join({target, home_}, node))
+        const Word node = qnodes_.take(fabric_), tail{target, home_};
+        if (queue_.join(tail, node))
             queue_.await_and_take_status(node);
-        return {name_of(node)};
+        return {name_of(queue_.kept(qnodes_, tail, node, field(tail, kStandIn)))};
     }
 
     void release_exclusive(Rank target, Hold hold) {
@@ -54,7 +55,7 @@ class DMcs {
         Value succ = queue_.next(node);
         if (succ == 0)
             succ = queue_.leave({target, home_}, node);
-        qnodes_.give(node);
+        queue_.give_back(qnodes_, node);
         if (succ != 0) {
             queue_.tell(succ, kGranted);
             fabric_.handed_over(node_of(succ).rank);
@@ -68,6 +69,7 @@ class DMcs {
     bool is_taken(Rank target, bool) { return fabric_.get({target, home_}) != 0; }
 
   private:
+    static constexpr Slot kStandIn = 1;
     static constexpr Value kGranted = 1;
 
     F& fabric_;

@@ -94,7 +94,7 @@ namespace rmalock::locks {
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct PfMcsWords {
     // At home.
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4;
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
@@ -184,7 +184,7 @@ class PfMcs : private PfMcsWords {
             drain_alone(target, readers(s));
             return kAlone;
         }
-        return hold(limits_.t_l != 0 ? take_baton(target) : join_queue(target, qnodes_.take()));
+        return hold(limits_.t_l != 0 ? take_baton(target) : take_turn(target));
     }
 
     void release_exclusive(Rank target, Hold held) {
@@ -236,7 +236,7 @@ class PfMcs : private PfMcsWords {
         Value succ = queue_.next(node);
         if (succ == 0)
             succ = queue_.leave(word(target, kTail), node);
-        qnodes_.give(node);
+        queue_.give_back(qnodes_, node);
         if (succ != 0 && in_a_row) {
             fabric_.deliver(target);
             tell(succ, direct(mine.chain));
@@ -244,17 +244,25 @@ class PfMcs : private PfMcsWords {
             change_phase(target, mine, succ);
     }
 
-    ExclusiveHold join_queue(Rank target, Word node) {
+    ExclusiveHold take_turn(Rank target) {
+        const Word node = qnodes_.take(fabric_);
+        const Value chain = join_queue(target, node);
+        return {name_of(queue_.kept(qnodes_, word(target, kTail), node, word(target, kStandIn))),
+                chain};
+    }
+
+    /// Returns how many there have been since the last change of phase, the caller included.
+    Value join_queue(Rank target, Word node) {
         Value message = 0;
         if (queue_.join(word(target, kTail), node)) {
             message = queue_.await_and_take_status(node);
             if (!is_phase(message))
-                return {name_of(node), message + 1};
+                return message + 1;
         } else {
             message = meet_owner(target, node);
         }
         drain(target, node, message & ~kPhaseMessage);
-        return {name_of(node), 1};
+        return 1;
     }
 
     /// The first of the queue and the owner that is not in it find each other, in either order.
@@ -291,7 +299,7 @@ class PfMcs : private PfMcsWords {
     void drain_alone(Rank target, Value r) {
         if (r == 0)
             return;
-        const Word node = qnodes_.take();
+        const Word node = qnodes_.take(fabric_);
         drain(target, node, r);
         qnodes_.give(node);
     }

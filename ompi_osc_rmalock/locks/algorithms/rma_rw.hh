@@ -58,7 +58,7 @@
 //       finds readers at another counter. PAR is GEN while the counter is open.
 //       It cannot come round to v.GEN while the reader stands there, because the next writer waits
 //       for it. A reader that has joined takes its arrival back: the writer did not count it, and
-//       it departs like the others. 512 counters at most.
+//       it departs like the others.
 //
 // Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
 // counters once and waits for the readers that arrived before that, and for those of its rounds;
@@ -69,6 +69,9 @@
 // that polls DEPART; to release N atomics and a posted one per counter.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
+
+#include <array>
+#include <memory>
 
 #include "locks/parts/patience.hh"
 #include "locks/parts/queue_tree.hh"
@@ -188,8 +191,22 @@ class RmaRw : private RmaRwWords {
     }
     static Word depart(Word arrive) { return field(arrive, kDepart); }
 
-    /// DEPART of every counter when all readers that a writer waits for have departed.
-    using Open = std::array<Value, QueueNodes::kMaxNodes>; // more ranks than that have another lock
+    /// DEPART of every counter when all readers that a writer waits for have departed. On the stack
+    /// where it fits: a model of a process that is set back could not give memory back twice.
+    class Open {
+      public:
+        explicit Open(std::size_t counters) {
+            if (counters > kFew)
+                many_ = std::make_unique_for_overwrite<Value[]>(counters);
+        }
+        Value& operator[](std::size_t g) { return many_ ? many_[g] : few_[g]; }
+        Value operator[](std::size_t g) const { return many_ ? many_[g] : few_[g]; }
+
+      private:
+        static constexpr std::size_t kFew = 256;
+        std::unique_ptr<Value[]> many_;
+        std::array<Value, kFew> few_; // not cleared: it is large
+    };
 
     /// For a reader whose arrival found `before`.
     void wait_as_reader(Word arrive, Value before) {
@@ -220,7 +237,7 @@ class RmaRw : private RmaRwWords {
     void set_counters_to_write(Rank target) {
         let_readers_in(target);
         // Flag all before waiting for any: the counters drain side by side.
-        Open open; // not cleared: it is large
+        Open open(counters_.elements());
         Value before = 0;
         for (std::size_t g = 0; g < counters_.elements(); ++g) {
             before = fabric_.fetch_add(counter(g, target), kWrite);

@@ -79,7 +79,7 @@ class Baton : private BatonWord<message_bits> {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))
             return {message(seen), passed(seen) + 1};
-        const Word node = qnodes.take();
+        const Word node = qnodes.take(fabric_);
         if (queue_.join(tail, node))
             queue_.await_and_take_status(node);
         const Taken got{as_first(baton), 0};

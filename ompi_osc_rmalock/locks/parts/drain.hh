@@ -72,7 +72,7 @@ class Drain {
     /// may have joined a drain: true.
     template <class IsOver>
     bool wait(const DrainWords& words, QueueNodes& qnodes, IsOver&& is_over) {
-        const Word own = qnodes.take();
+        const Word own = qnodes.take(fabric_);
         const bool joined = waiting_.wait(words.join, own, is_over, [&](Value drainer) {
             return joins(words, drainer, is_over);
         });

@@ -11,10 +11,20 @@
 //    join    pred = SWAP(TAIL, me);  if pred: PUT(pred.NEXT, me)
 //    leave   if CAS(TAIL, me -> 0) == me: alone;  else await NEXT
 //
+//    move_hold   by the first of the queue:                    // where its nodes are scarce
+//                if CAS(TAIL, me -> stand-in) != me: PUT(stand-in.NEXT, await NEXT)
+//                PUT(stand-in.STATUS, STATUS);  flush
+//
 // A node is all zero while it is in no queue. So a join needs no writes before its swap, and nobody
 // waits for the flush that would have to order them: the reader of a NEXT or STATUS that is not 0
 // clears it before the node can be used again. No late put can hit the node afterwards: its
 // predecessor wrote STATUS once and its successor NEXT once, and both were seen before.
+//
+// A stand-in is a node beside TAIL, which only the first of the queue uses. So a process that holds
+// many locks needs no node for each. K42's MCS lock keeps the first place in the lock itself, for
+// another purpose (M. L. Scott: "Shared-Memory Synchronization", 2013, section 4.3). A stand-in is
+// clean, and flushed, before its user lets the next one in. A release by way of a stand-in off the
+// node polls there if a successor has swapped TAIL and not yet shown itself.
 #pragma once
 
 #include "locks/parts/qnodes.hh"
@@ -58,10 +68,39 @@ class McsQueue {
         return seen(node, fabric_.await(field(node, kNext), fabric::differs(0)));
     }
 
+    /// Where the first of the queue, which stands at `node`, is to stand while it holds the lock.
+    Word kept(QueueNodes& qnodes, Word tail, Word node, Word stand_in) {
+        if (!qnodes.scarce()) [[likely]]
+            return node;
+        move_hold(tail, node, stand_in);
+        qnodes.give(node);
+        return stand_in;
+    }
+
+    /// For the first of the queue when it has left it, and before it lets the next one in.
+    void give_back(QueueNodes& qnodes, Word node) {
+        if (qnodes.own(node)) [[likely]]
+            qnodes.give(node);
+        else
+            fabric_.flush(node.rank);
+    }
+
     /// The only thing that ever ends the successor's wait.
     void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
 
   private:
+    /// The first of the queue stands at `stand_in` instead of `node`, which is clean afterwards.
+    [[gnu::noinline]] void move_hold(Word tail, Word node, Word stand_in) {
+        if (const Value status = take_status(node); status != 0)
+            fabric_.put(field(stand_in, kStatus), status);
+        if (fabric_.compare_swap(tail, name_of(node), name_of(stand_in)) != name_of(node)) {
+            const Value succ = fabric_.await(field(node, kNext), fabric::differs(0));
+            fabric_.put(field(stand_in, kNext), seen(node, succ));
+        }
+        // The holder itself reads what it has put there.
+        fabric_.flush(stand_in.rank);
+    }
+
     Value taken(Word node, Value status) {
         if (status != 0)
             fabric_.put(field(node, kStatus), 0);

@@ -4,26 +4,33 @@
 // on many targets at once, so it has many nodes here. A node is one cache line of its owner's
 // state: others write into it, only its owner waits on it. Nodes are all zero while they are free.
 //
+// A process has a node for each rank, and never more than kMostNodes. With more ranks than that,
+// half of the nodes are spared for waits: a holder that finds fewer of them free moves its place in
+// the queue to a stand-in at the target (mcs_queue.hh). So the locks that a process holds are
+// bounded by nothing, and those that its threads await at once by the nodes.
+//
 // A name is 40 bits, so that a word has room for a count or a kind beside it:
 //
-//     39         18 17      0
+//     39         22 21      0
 //    [ rank + 1    | slot    ]      0 names nobody
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <bit>
-#include <cstdio>
-#include <cstdlib>
 
 #include "fabric/layout.hh"
 #include "locks/lock.hh"
 
 namespace rmalock::locks {
 
-inline constexpr unsigned kNameSlotBits = 18;
+inline constexpr unsigned kNameSlotBits = 22;
 inline constexpr unsigned kNameBits = 40;
 inline constexpr Value kNameMask = (Value{1} << kNameBits) - 1;
+static_assert(fabric::kMostRanks < Rank{1} << (kNameBits - kNameSlotBits));
+// Of what is named, records of trees lie farthest back: 3 levels of a line for each rank.
+static_assert(fabric::WindowSlots::count(fabric::kMostRanks,
+                                         {64, 3 * fabric::line(fabric::kMostRanks)}) <
+              Slot{1} << kNameSlotBits);
 
 /// The name of the node whose first word is `node`.
 constexpr Value name_of(Word node) {
@@ -45,32 +52,50 @@ constexpr Word field(Word node, Slot offset) {
 class QueueNodes {
   public:
     static constexpr Slot kNodeSlots = fabric::kWordsPerLine;
-    static constexpr unsigned kMaxNodes = 512;
+    /// Bits of a word.
+    static constexpr unsigned kMostNodes = 64;
 
-    /// `nodes` nodes from slot `first` of rank `self` on, zeroed before anybody uses them.
-    QueueNodes(Rank self, Slot first, unsigned nodes) : self_(self), first_(first), nodes_(nodes) {}
+    /// How many nodes a process has, and how many of them are spared for waits.
+    struct Room {
+        unsigned nodes;
+        unsigned spared = 0;
 
-    /// The slots `nodes` nodes take.
-    static constexpr Slot slots(unsigned nodes) { return nodes * kNodeSlots; }
+        static constexpr Room of(Rank ranks) {
+            const auto wanted = static_cast<unsigned>(ranks);
+            return wanted <= kMostNodes ? Room{wanted} : Room{kMostNodes, kMostNodes / 2};
+        }
+        constexpr Slot slots() const { return nodes * kNodeSlots; }
+    };
 
-    /// A free node. The window has one for each lock that it lets a process hold and await at
-    /// once; running out is an error of the window, not a state a lock could wait in.
-    Word take() {
-        for (unsigned i = 0; i < nodes_; i += kBits) {
-            const std::atomic_ref<Value> used(used_[i / kBits]);
+    /// Nodes from slot `first` of rank `self` on, zeroed before anybody uses them.
+    QueueNodes(Rank self, Slot first, Room room) : self_(self), first_(first), room_(room) {}
+
+    /// A free node. Where all are in use, as many threads of the process wait for locks of the
+    /// window: this one waits until one of them has its lock.
+    template <fabric::Fabric F>
+    Word take(F& fabric) {
+        const std::atomic_ref<Value> used(used_);
+        for (unsigned attempt = 0;; ++attempt) {
             Value seen = used.load(std::memory_order_relaxed);
             // Another thread may take the same bit: then look again at what is left.
-            for (unsigned bit; (bit = static_cast<unsigned>(std::countr_one(seen))) < limit(i);)
+            for (unsigned bit; (bit = static_cast<unsigned>(std::countr_one(seen))) < room_.nodes;)
                 if (used.compare_exchange_weak(seen, seen | Value{1} << bit))
-                    return {self_, first_ + (i + bit) * kNodeSlots};
+                    return node(bit);
+            fabric.backoff(attempt);
         }
-        std::fprintf(stderr, "rmalock: all %u queue nodes of rank %d are in use\n", nodes_, self_);
-        std::abort();
     }
 
-    void give(Word node) {
-        const Value i = index(node);
-        std::atomic_ref(used_[i / kBits]).fetch_and(~(Value{1} << i % kBits));
+    void give(Word node) { std::atomic_ref(used_).fetch_and(~(Value{1} << index(node))); }
+
+    /// Whether a holder had better give its node back.
+    bool scarce() const {
+        const Value used = std::atomic_ref(used_).load(std::memory_order_relaxed);
+        return room_.nodes - static_cast<unsigned>(std::popcount(used)) < room_.spared;
+    }
+
+    /// Whether `node` is one of these, and not a stand-in.
+    bool own(Word node) const {
+        return node.rank == self_ && node.slot >= first_ && node.slot < first_ + room_.slots();
     }
 
     /// Nodes by number, where there are few bits to name one of the own process.
@@ -78,14 +103,10 @@ class QueueNodes {
     Word node(Value index) const { return {self_, first_ + static_cast<Slot>(index) * kNodeSlots}; }
 
   private:
-    static constexpr unsigned kBits = 64;
-
-    unsigned limit(unsigned i) const { return nodes_ - i < kBits ? nodes_ - i : kBits; }
-
     Rank self_;
     Slot first_;
-    unsigned nodes_;
-    alignas(8) std::array<Value, kMaxNodes / kBits> used_{};
+    Room room_;
+    alignas(8) mutable Value used_ = 0;
 };
 
 } // namespace rmalock::locks

@@ -8,6 +8,7 @@
 //    at t              TAIL of level 1
 //    at place(i, j, t) for i = 2 … N: TAIL of the queue of element j of level i, and the node
 //                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
+//    beside TAIL of level N, the stand-in of a holder that has no node to spare
 //    of the process    its own queue node, in the queue of level N
 //
 // STATUS is one of
@@ -70,8 +71,8 @@ inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machin
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct QueueTreeWords {
     // At home: TAIL of level 1. Of an element's record: its node in the queue of the level above,
-    // and TAIL of its own queue.
-    static constexpr Slot kRootSlots = 1, kElementNode = 0, kElementTail = 2,
+    // and TAIL of its own queue. Behind TAIL the stand-in.
+    static constexpr Slot kRootSlots = 3, kElementNode = 0, kElementTail = 2, kStandIn = 1,
                           kElementSlots = fabric::kWordsPerLine;
 
     // STATUS, written once, by the predecessor, and never 0: a waiter that sees it has been told.
@@ -134,7 +135,27 @@ class QueueTree : private QueueTreeWords {
     }
 
     TreeHold acquire(Rank target) {
-        const Word own = qnodes_.take();
+        TreeHold mine = climb(target, qnodes_.take(fabric_));
+        const Word queue = tail(tree_.levels(), target);
+        mine.node = queue_.kept(qnodes_, queue, mine.node, field(queue, kStandIn));
+        return mine;
+    }
+
+    /// `leave_root(bool alone)` is called by the process that gives up level 1, `alone` if no
+    /// successor has shown itself. It returns whether a successor has to take the lock from the
+    /// readers.
+    template <class LeaveRoot>
+    void release(Rank target, TreeHold mine, LeaveRoot&& leave_root) {
+        release_level(tree_.levels(), target, mine, leave_root);
+        if (qnodes_.own(mine.node))
+            qnodes_.give(mine.node);
+    }
+
+    /// For diagnosis: whether somebody has the lock or waits for it.
+    bool is_taken(Rank target) { return fabric_.get({target, root_}) != 0; }
+
+  private:
+    TreeHold climb(Rank target, Word own) {
         for (unsigned i = tree_.levels();; --i) {
             if (queue_.join(tail(i, target), node(i, target, own))) {
                 const Value status = queue_.await_status(node(i, target, own));
@@ -148,19 +169,6 @@ class QueueTree : private QueueTreeWords {
         }
     }
 
-    /// `leave_root(bool alone)` is called by the process that gives up level 1, `alone` if no
-    /// successor has shown itself. It returns whether a successor has to take the lock from the
-    /// readers.
-    template <class LeaveRoot>
-    void release(Rank target, TreeHold mine, LeaveRoot&& leave_root) {
-        release_level(tree_.levels(), target, mine, leave_root);
-        qnodes_.give(mine.node);
-    }
-
-    /// For diagnosis: whether somebody has the lock or waits for it.
-    bool is_taken(Rank target) { return fabric_.get({target, root_}) != 0; }
-
-  private:
     /// The record of the caller's element at level i of 2 … N.
     Word record(unsigned i, Rank target) const {
         const topology::Level& level = tree_.level(i);
@@ -180,6 +188,7 @@ class QueueTree : private QueueTreeWords {
         const Word here = node(i, target, mine.node);
         Value succ = queue_.next(here);
         const Value in_a_row = chain(queue_.take_status(here));
+        clean_stand_in(i, here);
         if (i > 1 && succ != 0 && in_a_row < limits_.t_l_of[i] && mine.total < limits_.t_w) {
             tell(succ, pass(in_a_row + 1, mine.total + 1));
         } else {
@@ -188,14 +197,22 @@ class QueueTree : private QueueTreeWords {
                 release_level(i - 1, target, mine, leave_root);
             else
                 message = leave_root(succ == 0) ? kModeChange : pass(1, mine.total + 1);
-            if (succ == 0)
+            if (succ == 0) {
                 succ = queue_.leave(tail(i, target), here);
+                clean_stand_in(i, here);
+            }
             if (succ != 0)
                 tell(succ, message);
         }
         // An element's node is used next by the process that the level below admits; it has to be
         // clean by then.
         if (i < tree_.levels())
+            fabric_.flush(here.rank);
+    }
+
+    /// A stand-in is used next by the process that this level admits.
+    void clean_stand_in(unsigned i, Word here) {
+        if (i == tree_.levels() && !qnodes_.own(here)) [[unlikely]]
             fabric_.flush(here.rank);
     }
 

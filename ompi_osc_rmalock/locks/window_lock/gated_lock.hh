@@ -23,7 +23,8 @@ class GatedLock final : public WindowLock {
         : kept_(kTraits.needs.tree || kTraits.needs.nodes
                     ? std::make_unique<const LockConfig>(config)
                     : nullptr),
-          qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()), config.slots.nodes),
+          qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()),
+                  QueueNodes::Room::of(fabric.size())),
           lock_(env(fabric, kept_ ? *kept_ : config)), nodes_(config.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
                 nodes_.seen_by(fabric.self(), config.machine.nodes, holders(fabric, config)),

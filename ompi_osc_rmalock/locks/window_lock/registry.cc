@@ -78,9 +78,6 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     const char* const queue = PfMcs<WindowFabric>::kTraits.name;
     const char* const word = DirectPassive<WindowFabric>::kTraits.name;
     const bool automatic = wanted == "auto";
-    if (find(automatic ? queue : wanted).traits.needs.queue_nodes &&
-        static_cast<unsigned>(traits.ranks) > QueueNodes::kMaxNodes)
-        return {word, "more ranks than a process has queue nodes"};
     if (!automatic) {
         const LockTraits& lock = find(wanted).traits;
         return {lock.name, lock.shared ? "asked for by parameter or info key"
@@ -105,10 +102,10 @@ LockNeeds needs_of(std::string_view wanted) {
 
 fabric::LockSlots slots_of(const LockConfig& config, Rank ranks) {
     const Entry& lock = find(config.choice.name);
-    return {lock.traits.needs.queue_nodes ? WindowSlots::node_count(ranks) : 0,
+    return {lock.traits.needs.queue_nodes ? QueueNodes::Room::of(ranks).nodes : 0,
             lock.footprint(config.view()).records,
             lock.has_holder_records() && config.machine.nodes.elements() > 1
-                ? static_cast<Slot>(config.machine.nodes.largest())
+                ? NodeTable::records(config.machine.nodes)
                 : 0};
 }
 

@@ -1,6 +1,7 @@
 // D-MCS with one thing wrong each; the checker must say so.
 #pragma once
 
+#include "broken_fabric.hh"
 #include "locks/algorithms/d_mcs.hh"
 
 namespace rmalock::check {
@@ -10,6 +11,17 @@ enum class DMcsMutation {
     late_prepare,      ///< NEXT is cleared after the swap: a successor that was quick is lost
     no_wait_for_next,  ///< a failed CAS is taken for "alone": the successor waits for ever
     unflushed_prepare, ///< a node on another rank is prepared by puts that may land after the swap
+};
+
+/// What a holder puts into a stand-in, or cleans there, may be late.
+struct StandInUnflushed : Sound {
+    bool skips_flush(Rank) { return true; }
+};
+
+/// A holder that moves to a stand-in leaves a successor behind that has not shown itself.
+struct MovesWithoutSuccessor : Sound {
+    static constexpr Slot kQueueNode = fabric::kWordsPerLine;
+    bool skips_await(Word w) { return w.slot == kQueueNode; } // NEXT
 };
 
 template <fabric::Fabric F, DMcsMutation M>
@@ -27,7 +39,7 @@ class DMcsMutant {
         : fabric_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     locks::Hold acquire_exclusive(locks::Rank target) {
-        Word node = qnodes_.take();
+        Word node = qnodes_.take(fabric_);
         // The nodes of unflushed_prepare are kept by a neighbour, as an element's are in RMA-MCS.
         if (M == Mutation::unflushed_prepare)
             node.rank = (node.rank + 1) % fabric_.size();
