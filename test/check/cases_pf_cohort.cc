@@ -180,6 +180,67 @@ void add_in_rounds(std::vector<Case>& cases) {
     add(rounds(pf_cohort("readers meet inside N=1", kMeetInside, alone)));
 }
 
+/// Nodes have one record for several targets; 2 processes of a node have 2.
+Machine one_record(Machine machine) {
+    machine.record_lines = 1;
+    return machine;
+}
+
+/// `target` once, and another one that shares a record with it.
+Script first_then(Mode mode, Rank first, Rank second) {
+    return {{ScriptLine::acquire, mode, first},
+            {ScriptLine::release, mode, first},
+            {ScriptLine::acquire, mode, second},
+            {ScriptLine::release, mode, second}};
+}
+
+/// Records of nodes that several targets want.
+void add_shared_records(std::vector<Case>& cases) {
+    const Machine apart = one_record(nodes_of(1)), pairs = one_record(nodes_of(2));
+    const auto w1 = writer(1), r1 = reader(1);
+    const auto shared_then = [](Rank a, Rank b) { return first_then(Mode::shared, a, b); };
+    const auto exclusive_then = [](Rank a, Rank b) { return first_then(Mode::exclusive, a, b); };
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         const Machine& machine) {
+        Case c =
+            pf_cohort(std::string(configuration) + ", one record", std::move(scripts), machine);
+        cases.push_back(std::move(c));
+    };
+    add("2W+1R N=1 once", {w1, w1, r1}, apart);
+    add("3W N=2 once", {w1, w1, w1}, pairs);
+    cases.push_back(with_store_buffer(cases.back()));
+    // Ranks 0 and 1 are on a node, and targets 2 and 4 share its records.
+    const Script none{};
+    const std::vector<Script> writers = {
+        writer(2, 2), exclusive_then(4, 2), writer(1, 2), none, none, none};
+    const std::vector<Script> mixed = {
+        shared_then(2, 4), exclusive_then(4, 2), writer(1, 2), none, none, none};
+    const std::vector<Script> readers = {reader(2, 2), shared_then(4, 2), writer(1, 2),
+                                         none,         writer(1, 4),      none};
+    add("3W N=2, targets 2 and 4", writers, pairs);
+    add("1R+2W N=2, targets 2 and 4", mixed, pairs);
+    add("2R+2W N=2, targets 2 and 4", readers, pairs);
+    cases.back() = deep(cases.back(), 4);
+    Case in_turns =
+        rounds(pf_cohort("1R+2W N=2, targets 2 and 4, one record", mixed, in_rounds(pairs)));
+    cases.push_back(std::move(in_turns));
+    Machine scarce = pairs;
+    scarce.scarce_nodes = true;
+    add("3W N=2, targets 2 and 4, stand-ins", writers, scarce);
+    const auto mutant_of = [&]<class Fault>(Fault, const char* fault, Failure expected,
+                                            const std::vector<Script>& scripts) {
+        cases.push_back(mutant<Fault>(fault, expected, "N=2, targets 2 and 4", scripts, pairs));
+        cases.back().limits.look_past_deadlocks = true;
+    };
+    using namespace pf_cohort_fault;
+    mutant_of(TakesAnyMember{}, "takes_any_member", Failure::exclusion,
+              {reader(2, 2), reader(2, 4), none, none, writer(2, 4), none});
+    mutant_of(LooksOnce{}, "looks_once", Failure::exclusion,
+              {reader(1, 2), reader(2, 4), none, none, writer(2, 4), none});
+    mutant_of(TakesAnyRecord{}, "takes_any_record", Failure::exclusion,
+              {writer(2, 2), writer(2, 4), writer(1, 2), none, none, none});
+}
+
 void add_deep(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -252,6 +313,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
     add(pf_cohort("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
 
     add_in_rounds(cases);
+    add_shared_records(cases);
     add_deep(cases);
     add_mutants(cases);
 }

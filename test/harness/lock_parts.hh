@@ -17,6 +17,10 @@ inline topology::Machine nodes_of_two(fabric::Rank ranks) {
                            std::vector<topology::ProcessPlace>(static_cast<std::size_t>(ranks)));
 }
 
+/// Whether a process has a queue node for each lock that it holds, and a node a record for each
+/// target, or one of each for several.
+enum class Room { ample, scarce };
+
 template <class F>
 struct LockParts {
     using Slots = fabric::WindowSlots;
@@ -24,16 +28,25 @@ struct LockParts {
 
     /// For so many ranks.
     static constexpr fabric::LockSlots kinds(fabric::Rank ranks) {
-        return {.nodes = Slots::node_count(ranks), .elements = kMostRecords, .holders = 2};
+        return {.nodes = locks::QueueNodes::Room::of(ranks).nodes,
+                .elements = kMostRecords,
+                .holders = 2};
     }
 
-    explicit LockParts(F& f)
-        : fabric(f), qnodes(f.self(), Slots::nodes(f.size()), Slots::node_count(f.size())),
+    explicit LockParts(F& f, Room its_room = Room::ample)
+        : fabric(f), room(its_room),
+          qnodes(f.self(), Slots::nodes(f.size()), nodes(f.size(), room)),
           records(Slots::elements(f.size(), kinds(f.size()))),
           holders(Slots::holders(f.size(), kinds(f.size()))), machine(nodes_of_two(f.size())),
           counters(topology::counters(machine, 0)) {}
 
-    locks::MachineView view() const { return {machine.tree, machine.nodes, counters, false}; }
+    static locks::QueueNodes::Room nodes(fabric::Rank ranks, Room room) {
+        return room == Room::scarce ? locks::QueueNodes::Room{1, 1}
+                                    : locks::QueueNodes::Room::of(ranks);
+    }
+    locks::MachineView view() const {
+        return {machine.tree, machine.nodes, counters, false, room == Room::scarce ? 1U : 0U};
+    }
     locks::LockEnv<F> env(const locks::LockLimits& limits) {
         return {.fabric = fabric,
                 .home = Slots::lock,
@@ -44,6 +57,7 @@ struct LockParts {
     }
 
     F& fabric;
+    Room room;
     locks::QueueNodes qnodes;
     fabric::Slot records, holders;
     topology::Machine machine;

@@ -38,10 +38,10 @@ template <>
 constexpr locks::LockLimits kLimits<InOrder> = {.t_w = 2, .patience = kRound};
 
 /// A lock behind the gate, as a window has it.
-template <class Lock>
+template <class Lock, Room room = Room::ample>
 struct Gated {
     explicit Gated(F& fabric)
-        : parts(fabric), lock(parts.env(kLimits<Lock>)), nodes(parts.machine.nodes),
+        : parts(fabric, room), lock(parts.env(kLimits<Lock>)), nodes(parts.machine.nodes),
           gate(fabric, lock, WindowSlots::gate,
                nodes.seen_by(fabric.self(), parts.machine.nodes, parts.holders),
                {.alls = 2, .exclusives = 2, .patience = kRound}) {}
@@ -127,6 +127,19 @@ TYPED_TEST(Stress, ManyShortRuns) {
     o.rounds = 6;
     for (o.seed = 1; o.seed <= 100; ++o.seed) // mostly the change of mode itself
         stress<TypeParam>(o);
+}
+
+template <class Adapter>
+class StressOfScarce : public testing::Test {};
+using ScarceAdapters =
+    testing::Types<Gated<locks::PfCohort<F>, Room::scarce>, Gated<locks::RmaRw<F>, Room::scarce>,
+                   Gated<locks::RmaMcs<F>, Room::scarce>, Gated<locks::DMcs<F>, Room::scarce>,
+                   Gated<InOrder, Room::scarce>>;
+TYPED_TEST_SUITE(StressOfScarce, ScarceAdapters);
+
+TYPED_TEST(StressOfScarce, NodesAndRecords) {
+    stress<TypeParam>(options(4, 40, 3));
+    stress<TypeParam>(options(6, 20, 2));
 }
 
 } // namespace

@@ -8,17 +8,19 @@
 //
 // Words at the target's home (all atomic use), one line:
 //
-//    S      [ PH:1 | MB:15 | XC:24 | RC:24 ]   phase; member nodes; cohorts registered, not 0
+//    S      [ PH:1 | MB:19 | XC:22 | RC:22 ]   phase; member nodes; cohorts registered, not 0
 //                                              while an exclusive has the lock; readers registered
 //    RO     readers that a writer waits for, and its name (drain.hh)
 //    JOIN   the list of the readers that wait
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
+//    stand-in of the queue (mcs_queue.hh)
 //
 // At place(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
 // that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
-// MET (cohort): others were at home when a cohort of the node came last; A and D of members.hh.
+// MET (cohort): others were at home when a cohort of the node came last; A, KEY and D of members.hh.
+// One record may serve several targets, one at a time (node_records.hh).
 // Words of a queue node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
@@ -36,7 +38,8 @@
 //                                       phase, it joined no drain, and could make the node a
 //                                       member)
 //               if s.XC: leave(RO)
-//    x_acq  if FADD(COME, 1) != 0: take(BATON);  if PASS: in
+//    x_acq  if another target has the record: as below, with a queue node in its place, and no COME
+//           if FADD(COME, 1) != 0: take(BATON);  if PASS: in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
 //           s = FADD(S, X1);  MET = s.XC != 0;  if s.XC == 0: take(s.RC, s.MB, s.PH); in
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
@@ -60,7 +63,7 @@
 //           if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
 //    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
 //
-// Deviations from the sketch that this comes from
+// Deviations from the first design
 //   P1  A node becomes a member by one of its readers, which is inside by way of home and has to
 //       change S anyway, not by an owner that looks for requests. No exclusive has to come first,
 //       none looks for anything but MB in the S it fetches, and a reader never waits for readers:
@@ -77,9 +80,10 @@
 //       there: one round trip less, and it is in line as soon as a cohort on the home's node.
 //       The last one in the queue may so be unregistered; a registration is left to it.
 //   P6  No node joins for a target of its own: its readers reach the home record as cheaply.
-//
 //   P7  A reader that has joined a drain does not make its node a member: the drainer may have read
 //       the map already, and would leave that member open when it goes in.
+//   P8  A writer whose node's record serves another target is a cohort of its own, and a reader goes
+//       home. Neither waits for the record.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends.
@@ -97,8 +101,7 @@
 // on it, to another node 1 posted put off it. In the nic domain all atomics, those on the own node
 // too, are the adapter's, because members are closed from other nodes; it is as correct there, but
 // a member's reader pays two of them. Memory at each rank: a line for the home record, one for the
-// map of members, and 3 * ceil(P / ranks of the smallest node); one node (a line) per lock that a
-// process holds exclusively or awaits.
+// map of members for each 512 nodes, 3 for each record (node_records.hh), and the queue nodes.
 #pragma once
 
 #include <algorithm>
@@ -114,7 +117,7 @@ namespace rmalock::locks {
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct PfCohortWords {
     // At home.
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4;
+    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
     // uses.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
@@ -122,7 +125,8 @@ struct PfCohortWords {
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
-    static constexpr unsigned kRcBits = 24, kXcBits = 24;
+    static constexpr unsigned kRcBits = 22, kXcBits = 22, kMbBits = 19;
+    static_assert(kRcBits + kXcBits + kMbBits == 63 && fabric::kMostRanks < 1 << kMbBits);
     /// RC: readers registered. While it counts one that saw XC == 0, no exclusive is in.
     static constexpr Value kReader1 = 1;
     /// XC: cohorts registered. The one that found 0 owns the lock once the readers of its S are
@@ -153,6 +157,10 @@ struct PfCohortWords {
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
     static_assert(CohortHold::kBits < 59 && kNameBits < 59);
+
+    /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
+    /// place of `passed`: where it stands in the home's queue, 0 if it does not.
+    static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostNodes + 1;
 };
 
 template <fabric::Fabric F>
@@ -163,7 +171,7 @@ class PfCohort : private PfCohortWords {
 
     static Footprint footprint(const MachineView& machine) {
         return {.home = fabric::kWordsPerLine,
-                .records = Members<F>::kMapSlots + machine.nodes.records() * kRecordSlots};
+                .records = Members<F>::map_slots(machine.nodes) + records(machine) * kRecordSlots};
     }
 
     /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^20. T_L:
@@ -180,17 +188,22 @@ class PfCohort : private PfCohortWords {
     }
 
     explicit PfCohort(const LockEnv<F>& env)
-        : fabric_(env.fabric), queue_(env.fabric), cohort_(env.fabric), drain_(env.fabric),
-          members_(env.fabric, env.records, env.machine.nodes, env.limits.members), home_(env.home),
-          records_(env.records + Members<F>::kMapSlots), qnodes_(env.qnodes),
-          nodes_(env.machine.nodes), my_node_(nodes_.element(env.fabric.self())),
-          limits_(env.limits) {}
+        : fabric_(env.fabric), queue_(env.fabric), drain_(env.fabric), home_(env.home),
+          records_(env.machine.nodes, env.records + Members<F>::map_slots(env.machine.nodes),
+                   records(env.machine), kRecordSlots),
+          cohort_(env.fabric, records_.shared()),
+          members_(env.fabric, env.records, env.machine.nodes, env.limits.members,
+                   records_.shared()),
+          qnodes_(env.qnodes), nodes_(env.machine.nodes),
+          my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
-        const bool may_join = members_.possible() && nodes_.element(target) != my_node_;
+        bool may_join = nodes_.element(target) != my_node_ && members_.possible(a, target);
         const Value arrived = may_join ? members_.arrive(a) : 0;
-        const bool at_member = Members<F>::is_member(arrived);
+        bool at_member = Members<F>::is_member(arrived);
+        if (at_member && members_.foreign(a, target, arrived))
+            may_join = at_member = false;
         if (at_member && members_.enter(a, arrived, limits_.patience))
             return {kByMember};
         const Value s = fabric_.fetch_add(word(target, kS), kReader1);
@@ -216,16 +229,20 @@ class PfCohort : private PfCohortWords {
     }
 
     Hold acquire_exclusive(Rank target) {
-        const auto entry = cohort_.enter(cohort(target), qnodes_, limits_.t_l);
-        if (!entry.lock)
-            return Cohort<F>::hold(fetch_from_home(target), entry.passed);
+        const auto entry = cohort_.enter(cohort(target), target, qnodes_, limits_.t_l);
+        if (!entry) [[unlikely]]
+            return acquire_alone(target);
+        if (!entry->lock)
+            return Cohort<F>::hold(fetch_for_cohort(target), entry->passed);
         // The giver does not know the taker.
-        if (entry.passed == 0)
+        if (entry->passed == 0)
             fabric_.handed_over(fabric_.self());
-        return Cohort<F>::hold(*entry.lock, entry.passed);
+        return Cohort<F>::hold(*entry->lock, entry->passed);
     }
 
     void release_exclusive(Rank target, Hold held) {
+        if ((held.opaque & kAlone) != 0) [[unlikely]]
+            return release_alone(target, held);
         const CohortHold mine = extended(target, Cohort<F>::unpacked(held));
         const Value passed = Cohort<F>::passed_of(held);
         const auto words = cohort(target);
@@ -238,7 +255,7 @@ class PfCohort : private PfCohortWords {
             cohort_.pass(words, next, passed);
             return;
         }
-        give_home(target, mine);
+        give_home(target, mine, record(my_node_, target));
         cohort_.leave(words, mine, passed);
     }
 
@@ -258,10 +275,10 @@ class PfCohort : private PfCohortWords {
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
-    Word record(std::size_t node, Rank target) const {
-        const topology::RecordPlace at = nodes_.place(node, target);
-        return {at.rank, records_ + at.record * kRecordSlots};
+    static Slot records(const MachineView& machine) {
+        return NodeRecords::at_each_rank(machine, kRecordSlots / fabric::kWordsPerLine);
     }
+    Word record(std::size_t node, Rank target) const { return records_.at(node, target); }
     typename Cohort<F>::Words cohort(Rank target) const {
         const Word at = record(my_node_, target);
         return {field(at, kCome), field(at, kBaton), field(at, kWaiting)};
@@ -284,20 +301,24 @@ class PfCohort : private PfCohortWords {
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    CohortHold fetch_from_home(Rank target) {
+    CohortHold fetch_for_cohort(Rank target) {
         const Word node = record(my_node_, target), met_others = field(node, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != 0;
         if (queues_first && queue_.join(word(target, kTail), node))
-            return take_over(target, queue_.await_status(node), 0);
+            return take_over(target, node, queue_.await_status(node), 0);
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
-        const bool alone = exclusives(s) == 0;
-        if (alone == queues_first)
-            fabric_.put(met_others, !alone);
-        if (alone)
-            return take(target, phase_message(s), {.queued = queues_first});
-        if (!queues_first && queue_.join(word(target, kTail), node))
-            return take_over(target, queue_.await_status(node), 1);
-        return take_over(target, meet_owner(target, node), 1);
+        if ((exclusives(s) == 0) == queues_first)
+            fabric_.put(met_others, !queues_first);
+        return registered(target, node, s, queues_first);
+    }
+
+    /// With its cohort at `node` registered, which found `s`.
+    CohortHold registered(Rank target, Word node, Value s, bool queued) {
+        if (exclusives(s) == 0)
+            return take(target, node, phase_message(s), {.queued = queued});
+        if (!queued && queue_.join(word(target, kTail), node))
+            return take_over(target, node, queue_.await_status(node), 1);
+        return take_over(target, node, meet_owner(target, node), 1);
     }
 
     /// The first of the queue and the owner that is not in it find each other.
@@ -310,21 +331,46 @@ class PfCohort : private PfCohortWords {
     }
 
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
-    CohortHold take_over(Rank target, Value message, Value registered) {
+    CohortHold take_over(Rank target, Word node, Value message, Value registered) {
         if (is_phase(message))
-            return take(target, message,
+            return take(target, node, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
         const CohortHold before = CohortHold::unpacked(message);
         return {1, before.chain + 1, before.cohorts + registered, true, before.members};
     }
 
-    CohortHold take(Rank target, Value message, CohortHold mine, bool handed_over = false) {
+    CohortHold take(Rank target, Word node, Value message, CohortHold mine,
+                    bool handed_over = false) {
         if (readers(message) != 0 || tells_of_members(message)) {
-            const Word own = qnodes_.take();
+            const bool alone = qnodes_.own(node);
+            const Word own = alone ? node : qnodes_.take(fabric_);
             mine.members = take_from_readers(target, own, message, handed_over);
-            qnodes_.give(own);
+            if (!alone)
+                qnodes_.give(own);
         }
         return mine;
+    }
+
+    // ---- exclusives without their node's record (P8) --------------------------------------------
+    [[gnu::noinline]] Hold acquire_alone(Rank target) {
+        Word node = qnodes_.take(fabric_);
+        const CohortHold mine =
+            registered(target, node, fabric_.fetch_add(word(target, kS), kX1), false);
+        if (!mine.queued) {
+            qnodes_.give(node);
+            return {kAlone | Cohort<F>::hold(mine, 0).opaque};
+        }
+        node = queue_.kept(qnodes_, word(target, kTail), node, word(target, kStandIn));
+        const Value at = qnodes_.own(node) ? qnodes_.index(node) + 1 : kAtStandIn;
+        return {kAlone | Cohort<F>::hold(mine, at).opaque};
+    }
+
+    [[gnu::noinline]] void release_alone(Rank target, Hold held) {
+        const Value at = Cohort<F>::passed_of(held);
+        const bool at_node = at != 0 && at != kAtStandIn;
+        const Word node = at_node ? qnodes_.node(at - 1) : word(target, kStandIn);
+        held.opaque &= ~kAlone;
+        give_home(target, extended(target, Cohort<F>::unpacked(held)), node);
     }
 
     /// A chain at its end begins anew if its owner sees, for nothing, that no reader waits for
@@ -336,14 +382,17 @@ class PfCohort : private PfCohortWords {
         return mine;
     }
 
-    void give_home(Rank target, const CohortHold& mine) {
-        const Word node = record(my_node_, target);
+    /// `node`: of the cohort in the home's queue, if it is there.
+    void give_home(Rank target, const CohortHold& mine, Word node) {
+        const bool of_cohort = node == record(my_node_, target);
         Value succ = 0;
         if (mine.queued) {
             queue_.take_status(node);
             succ = queue_.next(node);
             if (succ == 0)
                 succ = queue_.leave(word(target, kTail), node);
+            if (!of_cohort)
+                queue_.give_back(qnodes_, node);
         }
         if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < CohortHold::kMostCohorts) {
             fabric_.deliver(target);
@@ -354,7 +403,7 @@ class PfCohort : private PfCohortWords {
         // The next of the cohort uses the node; it has to be clean by then. All of its words are
         // cleaned here: the writer that took the cohort's first lock may have flushed nothing
         // since.
-        if (mine.queued)
+        if (mine.queued && of_cohort)
             fabric_.flush(node.rank);
     }
 
@@ -422,10 +471,11 @@ class PfCohort : private PfCohortWords {
 
     F& fabric_;
     McsQueue<F> queue_;
-    Cohort<F> cohort_;
     Drain<F> drain_;
+    Slot home_;
+    NodeRecords records_;
+    Cohort<F> cohort_;
     Members<F> members_;
-    Slot home_, records_;
     QueueNodes& qnodes_;
     const topology::Level& nodes_;
     std::size_t my_node_;

@@ -7,22 +7,27 @@
 //
 // Words at a process of the node, for each target, used by the node's processes only:
 //
-//    COME       [ writers of the node that are in or wait, and those that have been in since one
-//               had to fetch the lock from its home ]
+//    COME       [ KEY:32 | count:32 ]
+//               count: writers of the node that are in or wait, and those that have been in since
+//               one had to fetch the lock from its home; KEY: the target that has the record, where
+//               several want it (node_records.hh), while the count is not 0
 //               A writer that finds 0 fetches the lock; all others wait for the baton. It promises
 //               the giver a taker: more than `in a row` means that one has come and is not in.
 //    BATON      what the holder knows (CohortHold), or HEAD: the lock is to be fetched
 //    WAITING    the tail of the baton's queue
 //
-//    enter  if FADD(COME, 1) == 0: fetch
+//    enter  if FADD(COME, 1).count == 0: fetch
+//           shared: c = COME until c.count and c.KEY is another: do without the record
+//                   or CAS(COME, c -> [KEY = t | c.count + 1]) == c
 //           take(BATON);  if HEAD: fetch
 //    pass   give(BATON, what it knows)                     where GET(COME) > in a row
-//    leave  if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
+//    leave  if FADD(COME, -in a row).count > in a row: give(BATON, HEAD)
 //
 // Races. A writer that comes between GET(COME) and `leave` finds a COME that is not 0, so it waits,
 // and `leave` finds it in what its atomic returns. One that comes after `leave` finds 0 only if
 // nobody is left. So one process fetches the lock at a time, and none waits for a baton that nobody
-// gives.
+// gives. When the count is 0, nobody uses any word of the record, and all are clean: another target
+// may have it.
 //
 // Cost: enter 1 atomic and the baton's; pass 1 get, 1 posted; leave 1 atomic, 1 posted if others
 // wait; all on the own node. Memory: 3 words per target and node.
@@ -33,6 +38,7 @@
 
 #include "locks/lock_env.hh"
 #include "locks/parts/baton.hh"
+#include "locks/parts/node_records.hh"
 
 namespace rmalock::locks {
 
@@ -79,22 +85,26 @@ class Cohort {
         Value passed;                   ///< what `pass` and `leave` want back
     };
 
-    explicit Cohort(F& fabric) : fabric_(fabric), baton_(fabric) {}
+    /// `shared`: other targets may have the record.
+    Cohort(F& fabric, bool shared) : fabric_(fabric), baton_(fabric), shared_(shared) {}
 
-    /// `limit`: T_L.
-    Entry enter(const Words& words, QueueNodes& qnodes, Value limit) {
-        if (fabric_.fetch_add(words.come, 1) == 0)
-            return {std::nullopt, 0};
+    /// `limit`: T_L. Nothing: another target has the record.
+    std::optional<Entry> enter(const Words& words, Rank target, QueueNodes& qnodes, Value limit) {
+        const std::optional<Value> before = come(words.come, target);
+        if (!before)
+            return std::nullopt;
+        if (count(*before) == 0)
+            return Entry{std::nullopt, 0};
         const auto got =
             baton_.take(words.baton, words.waiting, qnodes, std::min(limit, Baton::kMostPassed));
         if (got.message == kHead)
-            return {std::nullopt, got.passed};
-        return {CohortHold::unpacked(got.message), got.passed};
+            return Entry{std::nullopt, got.passed};
+        return Entry{CohortHold::unpacked(got.message), got.passed};
     }
 
     /// Whether a writer of the node waits.
     bool has_next(const Words& words, const CohortHold& mine) {
-        return fabric_.get(words.come) > mine.in_a_row;
+        return count(fabric_.get(words.come)) > mine.in_a_row;
     }
     /// To the next one, which has_next has seen.
     void pass(const Words& words, const CohortHold& next, Value passed) {
@@ -102,7 +112,7 @@ class Cohort {
     }
     /// The lock is at home again.
     void leave(const Words& words, const CohortHold& mine, Value passed) {
-        if (fabric_.fetch_add(words.come, Value{0} - mine.in_a_row) != mine.in_a_row)
+        if (count(fabric_.fetch_add(words.come, Value{0} - mine.in_a_row)) != mine.in_a_row)
             baton_.give(words.baton, kHead, passed);
     }
 
@@ -117,8 +127,29 @@ class Cohort {
   private:
     static constexpr Value kHead = 0;
 
+    // COME.
+    static constexpr unsigned kKeyShift = 32;
+    static constexpr Value count(Value come) { return come & ((Value{1} << kKeyShift) - 1); }
+
+    /// One more. Returns what COME was, or nothing.
+    std::optional<Value> come(Word word, Rank target) {
+        if (!shared_)
+            return fabric_.fetch_add(word, 1);
+        const auto mark = fabric_.mark();
+        for (unsigned attempt = 0;; ++attempt) {
+            const Value seen = fabric_.get(word), key = NodeRecords::key(target) << kKeyShift;
+            if (count(seen) != 0 && seen - count(seen) != key)
+                return std::nullopt;
+            if (fabric_.compare_swap(word, seen, key + count(seen) + 1) == seen)
+                return seen;
+            fabric_.backoff(attempt);
+            fabric_.rewind(mark);
+        }
+    }
+
     F& fabric_;
     Baton baton_;
+    bool shared_;
 };
 
 } // namespace rmalock::locks

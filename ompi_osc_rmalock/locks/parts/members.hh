@@ -11,6 +11,7 @@
 //    at place(n, t), a process of node n, on two lines
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
 //           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
+//       KEY the target that has the counter, where several want it (node_records.hh)
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member
@@ -27,12 +28,16 @@
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
 //    join     by a reader that is inside by way of home:
 //             a = A;  if !a.MB and CAS(A, a -> [GEN = S.PH | MB | 0]) == a: FADD(MAP, bit)
+//             shared: before it, CAS(KEY, 0 -> t), else no;  where the CAS of A fails: FADD(KEY, -t)
 //    close    by the owner, for each member: a = SWAP(A, [GEN = S.PH | W | MB | 0])
 //                 if a.arrivals: o = FADD(D, +a.arrivals)
 //                     if o.inside + a.arrivals: o = FADD(D, me)
 //                         if o.inside: one GONE more is to come, else: FADD(D, -me)
 //                 else if a.IDLE + 1 < limit: FADD(A, IDLE = a.IDLE + 1)
 //                 else if CAS(A, [GEN | W | MB | 0] -> 0) succeeds: FADD(MAP, -bit)         // left
+//                      shared: FADD(KEY, -t)
+//    shared   before arrive: another target's KEY: do without;  behind it, if v.MB: the same KEY
+//             again: give up if v.W, else depart
 //    open     by the owner, for each member: ADD(A, W);  flush
 //
 // Adding W a second time clears it and flips GEN, whose carry is lost.
@@ -49,6 +54,13 @@
 // comes after the open that flips it, and the open after that one after this reader has departed. A
 // node leaves only by a CAS that finds no reader waiting.
 //
+// Why a counter serves one target at a time: KEY is another's only between a join and the end of the
+// leave that follows. A reader reads it before it arrives, and again if it has met a member. From
+// that arrival on the node cannot leave, so what the reader reads then is the member's. One that has
+// arrived at another target's member is a reader of that target, for a moment, and leaves it as
+// such: its arrival is never merely taken back. KEY is free only when the map's bit is gone, so the
+// next target's member is in no other target's map.
+//
 // Why readers may let a node join: while one of them is inside by way of home, no writer owns the
 // target, and a writer reads MAP only after all of them have left. That holds for readers that were
 // admitted by the home record, not for those that have joined a drain (pf_cohort.hh).
@@ -57,12 +69,13 @@
 // open then clears the W that it has set.
 //
 // Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside;
-// open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: 1 line for MAP, and 2
-// lines * ceil(P / ranks of the smallest node).
+// open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP, a line for each 512
+// nodes, and 2 lines for each record.
 #pragma once
 
 #include "locks/lock_env.hh"
 #include "locks/parts/drain.hh"
+#include "locks/parts/node_records.hh"
 #include "topology/tree.hh"
 
 namespace rmalock::locks {
@@ -82,30 +95,50 @@ struct MemberWord {
 template <fabric::Fabric F>
 class Members : private MemberWord {
   public:
-    static constexpr Slot kMapSlots = fabric::kWordsPerLine;
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
     static constexpr Slot kGone = 4; ///< of a queue node; 0-3 are in mcs_queue.hh, drain.hh,
                                      ///< push_list.hh
 
-    /// The map is slots `map`... of every rank; a node's record is at `counter` of the rank and
-    /// slot that `record(node, target)` of the lock says.
-    Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits)
-        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits) {}
+    /// Whole lines.
+    static Slot map_slots(const topology::Level& nodes) {
+        constexpr std::size_t kNodes = 64 * fabric::kWordsPerLine;
+        return fabric::line(static_cast<Slot>((nodes.elements() + kNodes - 1) / kNodes));
+    }
+
+    /// The map is slots `map`... of every rank; a node's counter is where the lock says. `shared`:
+    /// other targets may have it.
+    Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits, bool shared)
+        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits), shared_(shared) {}
 
     static constexpr bool is_member(Value a) { return (a & kMember) != 0; }
     static constexpr bool is_closed(Value a) { return (a & kWrite) != 0; }
     static constexpr Value generation(Value a) { return a >> 63; }
     static constexpr Value arrivals(Value a) { return a & (kIdle1 - 1); }
 
-    /// Whether nodes may join at all.
-    bool possible() const { return limits_.k_in != 0; }
+    /// Whether a node may join that keeps its readers of `target` at `a`.
+    bool possible(Word a, Rank target) {
+        if (limits_.k_in == 0)
+            return false;
+        const Value key = shared_ ? fabric_.get(field(a, kKey)) : 0;
+        return key == 0 || key == NodeRecords::key(target);
+    }
 
     Value arrive(Word a) { return fabric_.fetch_add(a, 1); }
+
+    /// For a reader that has `arrived` at a member: whether it is another target's. Then the reader
+    /// has not arrived.
+    bool foreign(Word a, Rank target, Value arrived) {
+        if (!shared_ || fabric_.get(field(a, kKey)) == NodeRecords::key(target))
+            return false;
+        if (!is_closed(arrived) || !take_back(a, opened_since(arrived)))
+            depart(a);
+        return true;
+    }
 
     /// For a reader that has `arrived` at a member: waits while it is closed, for `patience` at
     /// most (0: for ever). Returns whether the reader is in, else it has not arrived.
     bool enter(Word a, Value arrived, Duration patience) {
-        const auto is_open = [arrived](Value v) { return generation(v) != generation(arrived); };
+        const auto is_open = opened_since(arrived);
         return !is_closed(arrived) ||
                fabric_.await_until(a, is_open, fabric_.after(patience)).has_value() ||
                !take_back(a, is_open);
@@ -133,9 +166,14 @@ class Members : private MemberWord {
     /// Makes `node`, whose counter is `a`, a member. `phase_now` is asked only if it is not one.
     template <class PhaseNow>
     bool join(std::size_t node, Rank target, Word a, PhaseNow&& phase_now) {
+        // Another reader may be faster, or will be.
+        if (shared_ && fabric_.compare_swap(field(a, kKey), 0, NodeRecords::key(target)) != 0)
+            return false;
         const Value seen = fabric_.get(a);
-        if (is_member(seen) || fabric_.compare_swap(a, seen, phase_now() << 63 | kMember) != seen)
-            return false; // another reader was faster, or will be
+        if (is_member(seen) || fabric_.compare_swap(a, seen, phase_now() << 63 | kMember) != seen) {
+            free(a, target);
+            return false;
+        }
         fabric_.fetch_add(map(target, node), bit(node));
         return true;
     }
@@ -155,6 +193,7 @@ class Members : private MemberWord {
             const Value before = fabric_.swap(a, phase << 63 | kWrite | kMember);
             if (arrivals(before) == 0 && leaves(a, phase, idle(before) + 1)) {
                 fabric_.fetch_add(map(target, node), Value{0} - bit(node));
+                free(a, target);
                 ++closed.left;
                 return;
             }
@@ -190,6 +229,18 @@ class Members : private MemberWord {
     }
 
   private:
+    static constexpr Slot kKey = 1; ///< of a counter's first line
+
+    static auto opened_since(Value arrived) {
+        return [arrived](Value v) { return generation(v) != generation(arrived); };
+    }
+
+    /// The counter is no member's.
+    void free(Word a, Rank target) {
+        if (shared_)
+            fabric_.fetch_add(field(a, kKey), Value{0} - NodeRecords::key(target));
+    }
+
     static constexpr Value idle(Value a) { return a >> 53 & 0xff; }
     static constexpr Value bit(std::size_t node) { return Value{1} << node % 64; }
 
@@ -244,6 +295,7 @@ class Members : private MemberWord {
     Slot map_;
     const topology::Level& nodes_;
     MemberLimits limits_;
+    bool shared_;
 };
 
 } // namespace rmalock::locks

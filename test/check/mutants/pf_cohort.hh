@@ -21,7 +21,8 @@ using Words = locks::PfCohortWords;
 inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail;
 inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
 inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
-                      kBaton = kRecord + Words::kBaton, kA = kRecord + Words::kCounter;
+                      kBaton = kRecord + Words::kBaton, kCome = kRecord + Words::kCome,
+                      kA = kRecord + Words::kCounter, kKey = kA + 1;
 inline constexpr Slot kGoneOfNode = locks::Members<CheckerFabric>::kGone;
 inline constexpr Value kWrite = locks::MemberWord::kWrite, kMember = locks::MemberWord::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
@@ -96,7 +97,7 @@ struct NoDrain : Sound {
 
 /// An exclusive believes what S said of members before it waited for the readers at home.
 struct NoSecondLook : Sound {
-    Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kMember1 * 0x7fff) : v; }
+    Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kPhase - kMember1) : v; }
 };
 
 /// A node leaves though a reader has come to its counter and waits.
@@ -109,12 +110,42 @@ struct JoinsAtHomeOnly : Sound {
     Value seen(Word w, Value v) { return w.slot == kRo && DrainWord::inside(v) == 0 ? 0 : v; }
 };
 
+/// The target that a process was at last: it has looked at S there.
+struct KnowsTarget : Sound {
+    void done(Verb, Word w, Value) {
+        if (w.slot == kS)
+            key_ = locks::NodeRecords::key(w.rank);
+    }
+    Value key_ = 0;
+};
+
+/// A reader takes another target's member for its own.
+struct TakesAnyMember : KnowsTarget {
+    Value seen(Word w, Value v) { return w.slot == kKey && v != 0 && key_ != 0 ? key_ : v; }
+};
+
+/// A reader looks whose the counter is before it arrives, and not again.
+struct LooksOnce : KnowsTarget {
+    void done(Verb verb, Word w, Value v) {
+        KnowsTarget::done(verb, w, v);
+        arrived_ = verb == Verb::fetch_add && w.slot == kA;
+    }
+    Value seen(Word w, Value v) { return w.slot == kKey && arrived_ && key_ != 0 ? key_ : v; }
+    bool arrived_ = false;
+};
+
+/// A writer takes its node's record from the target that has it.
+struct TakesAnyRecord : Sound {
+    Value seen(Word w, Value v) { return w.slot == kCome ? 0 : v; }
+    bool compares(Word w) { return w.slot != kCome; }
+};
+
 /// A reader lets its node join after it has left, when a writer may have looked at S already.
 template <class F>
 struct JoinsOutside : locks::PfCohort<F> {
     explicit JoinsOutside(const locks::LockEnv<F>& env)
         : locks::PfCohort<F>(env), fabric_(env.fabric),
-          members_(env.fabric, env.records, env.machine.nodes, env.limits.members),
+          members_(env.fabric, env.records, env.machine.nodes, env.limits.members, false),
           node_(env.machine.nodes.element(env.fabric.self())),
           rank_(env.machine.nodes.place(node_, 0).rank) {}
 
