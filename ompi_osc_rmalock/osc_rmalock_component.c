@@ -256,6 +256,9 @@ static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, i
         snprintf(why, why_size, "the communicator spans several nodes, which share no memory");
     } else if (!params.enable) {
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
+    } else if (ompi_comm_size(comm) > RMALOCK_MOST_RANKS) {
+        snprintf(why, why_size, "it has %d processes; rmalock serves %d at most",
+                 ompi_comm_size(comm), RMALOCK_MOST_RANKS);
     } else if (on_gpu) {
         snprintf(why, why_size, "its memory is a GPU's, which rmalock does not serve");
     } else if (needs_network(comm, flavor) &&

@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/* Processes of a window at most; more are left to other components. */
+#define RMALOCK_MOST_RANKS 65536
+
 /* ---- results ------------------------------------------------------------------------------- */
 
 /* What a call returns, numbered as Open MPI numbers the error classes. A failed call has been

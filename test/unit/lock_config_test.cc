@@ -104,6 +104,62 @@ TEST(LockConfig, MemoryIsWhatTheLockNeeds) {
     EXPECT_EQ(slots("rma_rw", "flat", 0).elements, 1 * 2 * kLine);
 }
 
+/// Bytes of a window's state at each rank, with so many ranks on each node.
+std::size_t state(const char* lock, std::size_t ranks, std::size_t of_a_node) {
+    std::vector<ProcessInfo> infos(ranks);
+    for (std::size_t r = 0; r < ranks; ++r)
+        infos[r].place.node = static_cast<std::int32_t>(r / of_a_node);
+    const LockConfig made = configure(to_wire({.lock = lock}), infos);
+    EXPECT_STREQ(made.choice.name, lock);
+    return fabric::bytes_of(fabric::WindowSlots::count(static_cast<Rank>(ranks), made.slots));
+}
+
+// The formulas of docs/design.md, in lines.
+TEST(LockConfig, StateIsWithin16KiBOnAnyMachine) {
+    constexpr std::size_t kRanks[] = {1024, 65536}, kOfANode[] = {16, 64, 128};
+    for (const std::size_t ranks : kRanks)
+        for (const std::size_t of_a_node : kOfANode) {
+            const std::size_t base = 12 + ranks / 512, holders = 16, nodes = ranks / of_a_node;
+            const std::size_t map = (nodes + 511) / 512;
+            EXPECT_EQ(state("direct_passive", ranks, of_a_node), 64 * (base + holders));
+            EXPECT_EQ(state("fompi_rw", ranks, of_a_node), 64 * base);
+            EXPECT_EQ(state("fompi_spin", ranks, of_a_node), 64 * base);
+            EXPECT_EQ(state("d_mcs", ranks, of_a_node), 64 * (base + 64));
+            EXPECT_EQ(state("pf_mcs", ranks, of_a_node), 64 * (base + 64 + holders));
+            const std::size_t records = ranks == 65536 ? 9 : std::min<std::size_t>(nodes, 51);
+            const std::size_t cohort = state("pf_cohort", ranks, of_a_node);
+            EXPECT_EQ(cohort, 64 * (base + 64 + holders + map + 3 * records));
+            EXPECT_LE(cohort, 16384U);
+        }
+    // The locks of the literature keep a record for each target, wherever it is.
+    EXPECT_EQ(state("rma_mcs", 65536, 16), 64 * (12 + 128 + 64 + 4096));
+    EXPECT_EQ(state("rma_rw", 65536, 16), 64 * (12 + 128 + 64 + 16 + 4096 + 2 * 4096));
+}
+
+TEST(LockConfig, AutomaticKeepsItsLockOnLargeMachines) {
+    for (const Rank ranks : {600, 65536}) {
+        EXPECT_STREQ(choose("auto", {.ranks = ranks, .one_node = true}).name, "pf_mcs");
+        EXPECT_STREQ(choose("auto", {.ranks = ranks, .one_node = false}).name, "pf_cohort");
+    }
+}
+
+// More of them than a process has queue nodes; and targets that share a node's records.
+TEST(LockConfig, AProcessHoldsALockOnEachOfManyTargets) {
+    constexpr Rank kRanks = 1000;
+    for (const auto& [name, shares] : kAll) {
+        Party party({.lock = name, .topology = "node:8"}, kRanks);
+        EXPECT_STREQ(party.made.choice.name, name);
+        for (const std::size_t rank : {0, 1, 999}) {
+            WindowLock& mine = *party.lock[rank];
+            std::vector<Hold> holds;
+            for (Rank target = 0; target < kRanks; ++target)
+                holds.push_back(mine.acquire(target, true));
+            for (Rank target = kRanks; target-- > 0;)
+                mine.release(target, true, holds[static_cast<std::size_t>(target)]);
+        }
+    }
+}
+
 TEST(LockConfig, SaysWhatTheTreeIs) {
     const LockConfig made = alike(4, {.lock = "rma_rw", .topology = "node:2"});
     EXPECT_EQ(summary(made), ", tree of 2 nodes of 2 ranks, 2 counters");

@@ -128,6 +128,7 @@ void Plan::lay_out(bool packed) {
     key_room_ = (key_bytes + kSlack + 7) / 8 * 8;
     reach_stride_ = networked_ ? sizeof(network::Reach) + 2 * key_room_ : 0;
     state_ = reaches_ + whole_lines(ranks * reach_stride_);
+    static_assert(RMALOCK_MOST_RANKS == fabric::kMostRanks);
     regions_ = fabric::bytes_of(fabric::WindowSlots::count(size(), lock_config_.slots));
     records_ = regions_ + (dynamic_ ? whole_lines(PublishedRegions::bytes(key_room_)) : 0);
     stride_ = records_ + (watched_ ? sizeof(Record) : 0);
