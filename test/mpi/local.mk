@@ -5,7 +5,7 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network held_lock
+	network held_lock crowd
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
@@ -43,7 +43,7 @@ CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_param
 FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover
 endif
 EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
-	test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
+	test/mpi/check_crowd test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
 
 ## Component and programs once more, for ThreadSanitizer: an object of librmalock_core.la would hide its races. With
