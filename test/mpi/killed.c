@@ -1,30 +1,18 @@
 // A job of two ranks that is killed while it creates a window whose segment has a name, in the
 // folder of the argument: rank 1 kills rank 0 when it sees the name. check_parameters looks at what
 // is left. Exit status 0: the window was made before.
+#include "hide.h"
+
 #include <dirent.h>
-#include <linux/capability.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char* folder;
 static int victim; // the process that makes the file
-
-// From here on processes may not look into each other's /proc, so that segments need names.
-static void hide(void) {
-    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct capabilities[2];
-    if (syscall(SYS_capget, &header, capabilities) == 0) {
-        capabilities[0].effective &= ~(1U << CAP_SYS_PTRACE);
-        (void)syscall(SYS_capset, &header, capabilities);
-    }
-    prctl(PR_SET_DUMPABLE, 0);
-}
 
 static int has_segment(void) {
     int found = 0;
