@@ -5,13 +5,13 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network held_lock crowd random_locks
+	network held_lock crowd random_locks sessions
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
 	test/mpi/use_window.h test/mpi/hide.h
 
-EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/README.md test/mpi/known_failures \
+EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/soak test/mpi/soak_jobs.py test/mpi/soak_report.py test/mpi/README.md test/mpi/known_failures \
 	$(mpi_test_includes) \
 	$(mpi_test_names:%=test/mpi/%.c)
 

@@ -1,0 +1,116 @@
+// Windows over communicators of MPI sessions (MPI 4): of a session alone, before MPI_Init; beside
+// MPI_COMM_WORLD; and of two sessions at a time.
+#include "use_window.h"
+
+#if MPI_VERSION >= 4
+
+/// What the ranks found before MPI_Init, when a session was all that there was.
+static long failures_alone;
+
+struct session {
+    MPI_Session session;
+    MPI_Comm comm;
+};
+
+static bool session_open(struct session* s, const char* tag) {
+    MPI_Group world;
+    if (!OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s->session)))
+        return false;
+    if (!OK(MPI_Group_from_session_pset(s->session, "mpi://WORLD", &world)))
+        return false;
+    const bool made =
+        OK(MPI_Comm_create_from_group(world, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &s->comm));
+    MPI_Group_free(&world);
+    return made;
+}
+
+static void session_close(struct session* s) {
+    MPI_Comm_free(&s->comm);
+    OK(MPI_Session_finalize(&s->session));
+}
+
+static bool is_on_one_host(MPI_Comm comm) {
+    MPI_Comm host;
+    int all, here;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(comm, &all);
+    MPI_Comm_size(host, &here);
+    MPI_Comm_free(&host);
+    int alike = all == here, everywhere;
+    MPI_Allreduce(&alike, &everywhere, 1, MPI_INT, MPI_LAND, comm);
+    return everywhere;
+}
+
+/// Open MPI is set up for the session, and taken down behind it; MPI_Init then sets it up again.
+static void use_a_session_alone(void) {
+    struct session s;
+    snprintf(T.name, sizeof T.name, "before MPI_Init");
+    alarm(60);
+    if (session_open(&s, "rmalock://alone")) {
+        const bool one_host = is_on_one_host(s.comm);
+        MPI_Comm_rank(s.comm, &T.rank);
+        MPI_Comm_size(s.comm, &T.ranks);
+        for (int flavor = 0; flavor < FLAVORS; ++flavor)
+            if (flavor != SHARED || one_host)
+                use(s.comm, (enum flavor)flavor);
+        session_close(&s);
+    }
+    alarm(0);
+    failures_alone = T.failures;
+}
+
+static void alone(void) {
+    CHECK_EQ(0, failures_alone);
+}
+
+static void beside_the_world(void) {
+    struct session s;
+    if (!session_open(&s, "rmalock://beside"))
+        return;
+    use(s.comm, T.flavor);
+    use(MPI_COMM_WORLD, T.flavor);
+    session_close(&s);
+}
+
+static void two_sessions(void) {
+    struct session first, second;
+    struct window w;
+    if (!session_open(&first, "rmalock://first") || !session_open(&second, "rmalock://second"))
+        return;
+    if (!window_open_with(&w, T.flavor, first.comm, sizeof(int), sizeof(int), MPI_INFO_NULL))
+        return;
+    OK(MPI_Win_lock_all(0, w.win)); // the window of one is in use while the other's come and go
+    use(second.comm, T.flavor);
+    session_close(&second);
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+    session_close(&first);
+}
+
+#else
+static const char* const kNone = "this Open MPI has no sessions (MPI 4)";
+
+static void use_a_session_alone(void) {}
+
+static void alone(void) {
+    skip(kNone);
+}
+static void beside_the_world(void) {
+    skip(kNone);
+}
+static void two_sessions(void) {
+    skip(kNone);
+}
+#endif
+
+static const struct test_case cases[] = {
+    {.name = "alone", .run = alone, .needs = IN_ALLOCATE},
+    {.name = "beside_the_world", .run = beside_the_world, .each = IN_ANY},
+    {.name = "two_sessions", .run = two_sessions, .each = IN_ANY},
+};
+
+int main(int argc, char** argv) {
+    T.program = "sessions";
+    use_a_session_alone();
+    return test_main(argc, argv, cases, sizeof cases / sizeof *cases, MPI_THREAD_SINGLE);
+}
