@@ -16,8 +16,10 @@ class Journal:
     def __init__(self, path):
         self.path, self.about, self.results = path, None, []
         if os.path.exists(path):
-            with open(path, encoding="utf-8") as lines:
-                self.about, *self.results = [json.loads(line) for line in lines if line.endswith("\n")]
+            with open(path, "r+", encoding="utf-8") as file:
+                lines = [line for line in file if line.endswith("\n")]  # the last one was cut if the soak was killed
+                file.truncate(sum(len(line.encode()) for line in lines))
+            self.about, *self.results = map(json.loads, lines or ["null"])
 
     def begin(self, about):
         if self.about is not None and self.about != about:
@@ -110,6 +112,7 @@ a job has {about['end_within']:.0f} s to end. Job N once more: `test/mpi/soak --
 {kills(results)}## Growth
 
 Medians of the middle third and of the last third of a job's samples, while no window was open; heap and resident in bytes.
+Open MPI itself keeps some hundred bytes of each window: osc/sm's heap grows by as much a round.
 
 {growth(results)}## Failures
 
