@@ -11,6 +11,9 @@ harness_headers = \
 	test/harness/stress.hh \
 	test/harness/thread_words.hh
 
+## What the checker and the simulator share.
+model_headers = test/model/fiber.hh test/model/occupancy.hh
+
 bell_source = ompi_osc_rmalock/fabric/bell.cc ompi_osc_rmalock/fabric/node_fence.cc
 
 topology_sources = \

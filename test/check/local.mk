@@ -23,7 +23,6 @@ test_check_rmalock_check_SOURCES = \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
     test/check/explore.hh \
-    test/check/fiber.hh \
     test/check/fingerprint.hh \
     test/check/ghost.hh \
     test/check/lock_setup.cc \
@@ -45,6 +44,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/scenario.cc \
     test/check/scenario.hh \
     test/check/world.cc \
-    test/check/world.hh
-test_check_rmalock_check_CPPFLAGS = $(core_cppflags)
+    test/check/world.hh \
+    $(model_headers)
+test_check_rmalock_check_CPPFLAGS = $(core_cppflags) -I$(srcdir)/test
 test_check_rmalock_check_LDADD = -lboost_context -lfmt

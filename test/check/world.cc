@@ -28,11 +28,13 @@ std::string name_of(Word w) {
 World::World(const Program& program, Story* story)
     : program_(program), memory_(program.ranks, program.slots), uses_(program.ranks, program.slots),
       processes_(static_cast<std::size_t>(program.ranks)),
-      occupancy_(static_cast<std::size_t>(program.resources)), story_(story) {
+      occupancy_(static_cast<std::size_t>(program.resources)),
+      stacks_(static_cast<std::size_t>(program.ranks)), story_(story) {
     for (Rank r = 0; r < program.ranks; ++r)
         starts_.push_back({this, r});
     for (Start& start : starts_)
-        fibers_.push_back(std::make_unique<Fiber>(&World::run_process, &start));
+        fibers_.push_back(
+            std::make_unique<Fiber>(&World::run_process, &start, stacks_.bottom(fibers_.size())));
     for (Rank r = 0; r < program.ranks; ++r)
         run_on(r);
 }

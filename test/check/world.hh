@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "fiber.hh"
 #include "ghost.hh"
 #include "memory.hh"
+#include "model/fiber.hh"
 
 namespace rmalock::check {
+
+using model::Fiber;
 
 class World;
 
@@ -194,6 +196,7 @@ class World {
     std::vector<Process> processes_;
     std::vector<Occupancy> occupancy_;
     std::vector<Start> starts_;
+    model::Stacks stacks_;
     std::vector<std::unique_ptr<Fiber>> fibers_;
     Violation violation_;
     Overtaken most_overtaken_{};
