@@ -1,0 +1,47 @@
+// What the simulator's tests share: costs that are easy to add up, and processes on them.
+#pragma once
+
+#include <utility>
+
+#include "sim/sim_fabric.hh"
+
+namespace rmalock::sim {
+
+inline Costs plain_costs(fabric::Domain domain = fabric::Domain::nic,
+                         ServedBy served_by = ServedBy::adapter) {
+    Costs costs;
+    costs.model = "plain";
+    costs.domain = domain;
+    costs.served_by = served_by;
+    costs.own = nanoseconds(10);
+    costs.near = nanoseconds(100);
+    costs.pause = nanoseconds(1);
+    costs.fence = nanoseconds(5000);
+    costs.send = nanoseconds(50);
+    costs.inject = nanoseconds(20);
+    costs.loopback = nanoseconds(300);
+    costs.rack = nanoseconds(1000);
+    costs.machine = nanoseconds(2000);
+    costs.serve = nanoseconds(30);
+    costs.serve_atomic = nanoseconds(200);
+    costs.receive = nanoseconds(40);
+    costs.bandwidth = 1;
+    return costs;
+}
+
+inline constexpr Slot kSlots = 64;
+
+/// Runs `process(world, fabric)` on each rank.
+template <class Process>
+class Simulation {
+  public:
+    Simulation(const Layout& layout, const Costs& costs, Process process, std::uint64_t seed = 1)
+        : world(layout, kSlots, costs, seed, [process](World& w, Rank rank) {
+              SimFabric fabric(w, rank);
+              process(w, fabric);
+          }) {}
+
+    World world;
+};
+
+} // namespace rmalock::sim

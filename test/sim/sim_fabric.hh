@@ -1,0 +1,158 @@
+// fabric::Fabric over the simulated machine.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <vector>
+
+#include "fabric/adapter.hh"
+#include "fabric/waiter.hh"
+#include "sim/world.hh"
+
+namespace rmalock::sim {
+
+using fabric::Domain;
+using fabric::Duration;
+using fabric::Moment;
+
+class EventFabric : public fabric::FabricBase<EventFabric> {
+    using At = std::source_location;
+
+  public:
+    EventFabric(World& world, Rank self) : world_(world), self_(self) {}
+
+    Rank self() const { return self_; }
+    Rank size() const { return world_.layout().ranks; }
+    bool same_node(Rank other) const {
+        return world_.layout().node(self_) == world_.layout().node(other);
+    }
+    Domain domain() const { return world_.costs().domain; }
+
+    Value get(Word w) { return perform({Verb::get, w}); }
+    Value fetch_add(Word w, Value v) { return perform({Verb::fetch_add, w, v}); }
+    Value swap(Word w, Value v) { return perform({Verb::swap, w, v}); }
+    Value compare_swap(Word w, Value expected, Value desired) {
+        return perform({Verb::compare_swap, w, desired, expected});
+    }
+
+    void put(Word w, Value v) { post({Verb::put, w, v}); }
+    void add(Word w, Value v) { post({Verb::fetch_add, w, v}); }
+    /// The CPU's, whatever the domain; far words as in fabric/hybrid.hh.
+    void add_single_writer(Word w, Value v) {
+        const Operation add{Verb::fetch_add, w, v};
+        same_node(w.rank) ? world_.cpu(self_, add) : world_.fetch(self_, add);
+    }
+    void fence_node() { world_.pass(self_, world_.costs().fence); }
+
+    void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        const auto each = static_cast<Slot>(out.size() / ranks.size());
+        std::size_t i = 0;
+        while (i < ranks.size()) {
+            std::size_t end = i; // of a row of ranks that are near, or of those that are not
+            while (end < ranks.size() && same_node(ranks[end]) == same_node(ranks[i]))
+                ++end;
+            const std::span<Value> part = out.subspan(i * each, (end - i) * each);
+            if (same_node(ranks[i]))
+                read(ranks.subspan(i, end - i), first, stride, part);
+            else
+                world_.scan(self_, ranks.subspan(i, end - i), first, stride, part);
+            i = end;
+        }
+    }
+    void add_each(std::span<const Rank> ranks, Slot slot, Value v) {
+        for (const Rank rank : ranks)
+            add({rank, slot}, v);
+        flush_all();
+    }
+
+    void flush(Rank home) { world_.flush(self_, home); }
+    void flush_all() { world_.flush(self_, World::kAll); }
+
+    template <fabric::Predicate P>
+    Value await(Word w, P pred) {
+        return *await_until(w, pred, Moment{});
+    }
+    template <fabric::Predicate P>
+    std::optional<Value> await_until(Word w, P pred, Moment end) {
+        if (const Value seen = get(w); pred(seen))
+            return seen;
+        return same_node(w.rank) ? await_near(w, pred, virtual_time(end))
+                                 : await_far(w, pred, virtual_time(end));
+    }
+    /// A time of the virtual clock.
+    Moment after(Duration time) const {
+        using Clock = std::chrono::steady_clock;
+        if (time.count() == 0)
+            return {};
+        return {
+            Clock::time_point(std::chrono::duration_cast<Clock::duration>(world_.now()) + time)};
+    }
+    /// As many pauses as the shipped waits make (fabric/waiter.hh).
+    void backoff(unsigned attempt) {
+        using fabric::Waiter;
+        const unsigned pauses = std::min(Waiter::kMaxBackoffPauses, 8U << std::min(attempt, 16U));
+        world_.pass(self_, pauses * world_.costs().pause);
+    }
+
+    void from(const At& at) { world_.from(self_, at); }
+
+  private:
+    bool by_cpu(const Operation& operation) const {
+        return same_node(operation.word.rank) &&
+               (domain() == Domain::cpu || !is_atomic(operation.verb));
+    }
+    Value perform(const Operation& operation) {
+        return by_cpu(operation) ? world_.cpu(self_, operation) : world_.fetch(self_, operation);
+    }
+    void post(const Operation& operation) {
+        if (by_cpu(operation))
+            world_.cpu(self_, operation);
+        else if (operation.word.rank == self_)
+            world_.fetch(self_, operation); // the network does not order it before the next one
+        else
+            world_.post(self_, operation);
+    }
+    void read(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
+        const auto each = static_cast<Slot>(out.size() / ranks.size());
+        for (std::size_t r = 0; r < ranks.size(); ++r)
+            for (Slot i = 0; i < each; ++i)
+                out[r * each + i] = get({ranks[r], first + i * stride});
+    }
+
+    template <class P>
+    std::optional<Value> await_near(Word w, const P& pred, Time end) {
+        const auto holds = [](const void* p, Value v) -> bool {
+            return (*static_cast<const P*>(p))(v);
+        };
+        if (world_.sleep_until(self_, w, holds, &pred, end))
+            return world_.seen(self_);
+        return std::nullopt;
+    }
+    template <class P>
+    std::optional<Value> await_far(Word w, const P& pred, Time end) {
+        for (unsigned attempt = 0; world_.now() < end; ++attempt) {
+            backoff(attempt);
+            if (const Value seen = get(w); pred(seen))
+                return seen;
+        }
+        return std::nullopt;
+    }
+    static Time virtual_time(Moment end) {
+        return end.ever() ? Time(end.time.time_since_epoch()) : World::kNever;
+    }
+
+    World& world_;
+    Rank self_;
+};
+
+/// The same, told by its callers which line of theirs makes a verb.
+class SimFabric : public fabric::Adapter<SimFabric, EventFabric> {
+  public:
+    SimFabric(World& world, Rank self) : Adapter(EventFabric(world, self)) {}
+};
+
+static_assert(fabric::Fabric<SimFabric>);
+
+} // namespace rmalock::sim
