@@ -1,0 +1,154 @@
+// The benchmarks; see benchmark.hh.
+#include "sim/benchmark.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace rmalock::sim {
+namespace {
+
+constexpr Rank kTarget = 0;
+constexpr unsigned kPilot = 2;           ///< operations of each process
+constexpr unsigned kFewest = 10;         ///< a tenth is discarded
+constexpr unsigned kMost = 100'000;      ///< as in the paper
+constexpr std::uint64_t kPatience = 100; ///< budgets after which a run is endless
+
+double microseconds(Time time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+}
+
+/// What all processes add to.
+class Tally {
+  public:
+    Tally(Rank ranks, unsigned operations)
+        : operations_(operations), discarded_(operations / 10),
+          turns_(static_cast<std::size_t>(ranks)) {}
+
+    void note(Rank rank, bool exclusive, Time took, Time now) {
+        unsigned& turns = turns_[static_cast<std::size_t>(rank)];
+        if (turns++ >= discarded_) {
+            Sum& sum = sums_[exclusive];
+            ++sum.times, sum.took += took;
+            longest_ = std::max(longest_, took);
+        }
+        if (turns == operations_ && !first_done_) {
+            first_done_ = true;
+            fewest_ = *std::ranges::min_element(turns_);
+        }
+        if (++all_ == discarded_ * turns_.size())
+            begin_ = now;
+        end_ = now;
+    }
+
+    Result result(const World& world) const {
+        const auto counted = static_cast<double>(all_ - discarded_ * turns_.size());
+        const Sum both{sums_[0].times + sums_[1].times, sums_[0].took + sums_[1].took};
+        return {.operations = operations_,
+                .per_second = end_ > begin_ ? counted / microseconds(end_ - begin_) * 1e6 : 0,
+                .latency = both.mean(),
+                .reader_latency = sums_[0].mean(),
+                .writer_latency = sums_[1].mean(),
+                .longest = microseconds(longest_),
+                .fewest = fewest_,
+                .seconds = microseconds(end_) / 1e6,
+                .counts = world.all_counts()};
+    }
+
+  private:
+    struct Sum {
+        std::uint64_t times = 0;
+        Time took{};
+        double mean() const {
+            return times == 0 ? 0 : microseconds(took) / static_cast<double>(times);
+        }
+    };
+    unsigned operations_, discarded_;
+    std::vector<unsigned> turns_;
+    Sum sums_[2];
+    Time longest_{}, begin_{}, end_{};
+    std::uint64_t all_ = 0;
+    bool first_done_ = false;
+    unsigned fewest_ = 0;
+};
+
+/// One process of a benchmark.
+class Process {
+  public:
+    Process(const Run& run, const Window& window, World& world, Rank rank, Tally& tally)
+        : run_(run), world_(world), rank_(rank), fabric_(world, rank),
+          lock_(make_lock(window, fabric_)), tally_(tally) {}
+
+    void repeat(unsigned operations) {
+        for (unsigned i = 0; i < operations; ++i) {
+            const bool exclusive = !lock_->shares() || chance() < run_.writers;
+            const model::Mode mode = exclusive ? model::Mode::exclusive : model::Mode::shared;
+            world_.wait(rank_, mode);
+            const Time begin = world_.now();
+            const locks::Hold hold = lock_->acquire(kTarget, exclusive);
+            world_.enter(rank_, mode);
+            const Time inside = world_.now();
+            work();
+            world_.leave(mode);
+            const Time leaving = world_.now();
+            lock_->release(kTarget, exclusive, hold);
+            world_.pass(rank_, Time{}); // a release may have posted only
+            tally_.note(rank_, exclusive, inside - begin + (world_.now() - leaving), world_.now());
+            if (run_.benchmark.outside)
+                compute();
+        }
+    }
+
+  private:
+    double chance() { return static_cast<double>(world_.random()() >> 11) * 0x1p-53; }
+    void compute() { world_.pass(rank_, nanoseconds(1000 + 3000 * chance())); }
+    void work() {
+        if (run_.benchmark.access)
+            world_.access(rank_, kTarget, sizeof(Value));
+        if (run_.benchmark.work) {
+            fabric_.fetch_add({kTarget, Window::kData}, 1);
+            compute();
+        }
+    }
+
+    const Run& run_;
+    World& world_;
+    Rank rank_;
+    SimFabric fabric_;
+    std::unique_ptr<WindowLock> lock_;
+    Tally& tally_;
+};
+
+Result run_so_often(const Run& run, const Window& window, unsigned operations) {
+    Tally tally(run.window.layout.ranks, operations);
+    World world(run.window.layout, window.slots(), run.costs, run.seed, [&](World& w, Rank rank) {
+        Process(run, window, w, rank, tally).repeat(operations);
+    });
+    world.run(run.budget * kPatience);
+    return tally.result(world);
+}
+
+} // namespace
+
+const Benchmark& benchmark(const std::string& name) {
+    std::string names;
+    for (const Benchmark& each : kBenchmarks) {
+        if (name == each.name)
+            return each;
+        names += (names.empty() ? "" : ", ") + std::string(each.name);
+    }
+    throw Refused(fmt::format("no benchmark is called '{}'; there are {}", name, names));
+}
+
+Result run(const Run& run) {
+    const Window window(run.window);
+    if (run.operations != 0)
+        return run_so_often(run, window, run.operations);
+    const std::uint64_t verbs = run_so_often(run, window, kPilot).counts.verbs;
+    const std::uint64_t permitted = run.budget * kPilot / std::max<std::uint64_t>(verbs, 1);
+    return run_so_often(
+        run, window, static_cast<unsigned>(std::clamp<std::uint64_t>(permitted, kFewest, kMost)));
+}
+
+} // namespace rmalock::sim

@@ -1,0 +1,60 @@
+// The benchmarks of the RMA-RW paper: every process takes and gives the lock of rank 0, again and
+// again.
+//
+// P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 5.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/window.hh"
+
+namespace rmalock::sim {
+
+struct Benchmark {
+    const char* name;
+    bool access;  ///< 8 bytes of rank 0 inside
+    bool work;    ///< adds to a counter of rank 0 inside, and computes for 1 to 4 us
+    bool outside; ///< computes for 1 to 4 us after the release
+    const char* meaning;
+};
+
+inline constexpr Benchmark kBenchmarks[] = {
+    {"LB", false, false, false, "latency of acquire and release, nothing inside"},
+    {"ECSB", false, false, false, "throughput, nothing inside"},
+    {"SOB", true, false, false, "a remote access inside"},
+    {"WCSB", false, true, false, "a shared counter and 1 to 4 us of computing inside"},
+    {"WARB", false, false, true, "1 to 4 us of computing between release and acquire"},
+};
+
+/// Throws Refused.
+const Benchmark& benchmark(const std::string& name);
+
+struct Run {
+    WindowRequest window;
+    Costs costs;
+    Benchmark benchmark = kBenchmarks[0];
+    double writers = 0.002; ///< F_W: the part of acquires that is exclusive
+    std::uint64_t seed = 1;
+    std::uint64_t budget = 1'000'000; ///< verbs of all processes
+    unsigned operations = 0;          ///< of each process; 0: as many as the budget permits
+};
+
+/// Of the operations after each process's first tenth, but for `verbs` and `fewest`.
+struct Result {
+    unsigned operations = 0; ///< of each process
+    double per_second = 0;   ///< all processes, from the first tenth to the last release
+    double latency = 0;      ///< us to acquire and release, mean
+    double reader_latency = 0, writer_latency = 0; ///< 0: there were none
+    double longest = 0;                            ///< us, one operation
+    unsigned fewest = 0; ///< operations of the process that had the fewest, when the first
+                         ///< one had all of its
+    double seconds = 0;  ///< virtual time of the run
+    Counts counts;
+};
+
+/// Runs it twice: a few operations first, where their number is to be found out. Throws Failure or
+/// Refused.
+Result run(const Run& run);
+
+} // namespace rmalock::sim

@@ -1,0 +1,178 @@
+// The shipped locks in the simulator: they exclude, all processes get their turns, and their verbs
+// are those of the component.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+#include "sim/benchmark.hh"
+#include "sim/plain_costs.hh"
+
+namespace rmalock::sim {
+namespace {
+
+constexpr locks::Thresholds kAsShipped{.patience = Duration(1000)};
+
+WindowRequest two_nodes(const std::string& lock) {
+    return {.lock = lock, .layout = {2, 1, 0}, .thresholds = kAsShipped};
+}
+
+/// `process(world, fabric, lock)` on rank 0 of two nodes, which has the lock.
+template <class Process>
+void on_rank_0(const std::string& lock, const Costs& costs, Process process) {
+    const Window window(two_nodes(lock));
+    World world(window.request().layout, window.slots(), costs, 1, [&](World& w, Rank rank) {
+        SimFabric fabric(w, rank);
+        if (rank == 0)
+            process(w, fabric, *make_lock(window, fabric));
+    });
+    world.run();
+}
+
+TEST(SimulatedLocks, AReaderOfAnotherNodesTargetPaysARoundTripAndItsService) {
+    Time took{};
+    on_rank_0("pf_mcs", plain_costs(), [&](World& world, SimFabric&, WindowLock& lock) {
+        lock.acquire(1, false);
+        took = world.now();
+    });
+    EXPECT_EQ(took, nanoseconds(50 + 1000 + 200 + 1000 + 40));
+}
+
+TEST(SimulatedLocks, AnExclusiveReadsTheGatesMarkBesideItAndCountsItselfTwice) {
+    Time took{};
+    on_rank_0("pf_mcs", plain_costs(), [&](World& world, SimFabric&, WindowLock& lock) {
+        lock.acquire(1, true);
+        took = world.now();
+    });
+    // Its holder record and the mark, both for the first time; then the lock's own atomic.
+    EXPECT_EQ(took, nanoseconds(100 + 50 + 1000 + 200 + 1000 + 40 + 100));
+}
+
+TEST(SimulatedLocks, ExcludeAndGiveEveryProcessItsTurns) {
+    for (const std::string& lock : lock_names())
+        for (const Domain domain : {Domain::cpu, Domain::nic})
+            for (const Layout layout : {Layout{12, 3, 2}, Layout{6, 6, 0}, Layout{5, 1, 0}}) {
+                SCOPED_TRACE(fmt::format("{}, {} ranks", lock, layout.ranks));
+                Run run{.window = {.lock = lock, .layout = layout, .thresholds = kAsShipped},
+                        .costs = plain_costs(domain),
+                        .benchmark = benchmark("WCSB"),
+                        .writers = 0.3,
+                        .operations = 30};
+                run.costs.jitter = 0.3;
+                const Result result = sim::run(run);
+                EXPECT_EQ(result.operations, 30U);
+                EXPECT_GT(result.per_second, 0);
+                EXPECT_GE(result.longest, result.latency);
+                EXPECT_LE(result.fewest, 30U);
+            }
+}
+
+TEST(SimulatedLocks, TheSameSeedIsTheSameResult) {
+    for (const std::string& lock : lock_names()) {
+        Run run{.window = {.lock = lock, .layout = {8, 2, 0}, .thresholds = kAsShipped},
+                .costs = plain_costs(),
+                .writers = 0.2,
+                .operations = 20};
+        run.costs.jitter = 0.3;
+        const Result one = sim::run(run), same = sim::run(run);
+        EXPECT_EQ(one.seconds, same.seconds) << lock;
+        EXPECT_EQ(one.counts.verbs, same.counts.verbs) << lock;
+        run.seed = 2;
+        EXPECT_NE(one.seconds, sim::run(run).seconds) << lock;
+    }
+}
+
+TEST(SimulatedLocks, AsManyOperationsAsTheBudgetPermits) {
+    Run run{.window = {.lock = "d_mcs", .layout = {4, 2, 0}, .thresholds = kAsShipped},
+            .costs = plain_costs(),
+            .budget = 20'000};
+    const Result result = sim::run(run);
+    EXPECT_GT(result.counts.verbs, 10'000U);
+    EXPECT_LT(result.counts.verbs, 40'000U);
+    run.budget = 1;
+    EXPECT_EQ(sim::run(run).operations, 10U);
+}
+
+// ---- perf/verbs.json, which perf/guard holds the component to ----------------------------------
+
+constexpr unsigned kWalks = 1000, kWarmUp = 100;
+
+/// Messages and round trips of a walk of `path`, as perf/paths counts them.
+template <class Path>
+std::array<double, 2> counted(World& world, Path path) {
+    for (unsigned i = 0; i < kWarmUp; ++i)
+        path();
+    const Counts before = world.counts(0);
+    for (unsigned i = 0; i < kWalks; ++i)
+        path();
+    const Counts after = world.counts(0);
+    return {static_cast<double>(after.messages - before.messages) / kWalks,
+            static_cast<double>(after.round_trips - before.round_trips) / kWalks};
+}
+
+void expect_recorded(const nlohmann::json& recorded, const std::string& path,
+                     const std::array<double, 2>& found) {
+    constexpr double kSome = 0.05; // as perf/guard
+    EXPECT_NEAR(found[0], recorded.at(path)[0].get<double>(), kSome) << path << ", messages";
+    EXPECT_NEAR(found[1], recorded.at(path)[1].get<double>(), kSome) << path << ", round trips";
+}
+
+TEST(SimulatedLocks, UncontendedPathsHaveTheVerbsOfTheComponent) {
+    std::ifstream in(RMALOCK_VERBS);
+    const auto recorded = nlohmann::json::parse(in);
+    for (const std::string& name : lock_names())
+        for (const Domain domain : {Domain::cpu, Domain::nic}) {
+            const std::string key =
+                fmt::format("rmalock/{}, {}", name, domain == Domain::cpu ? "cpu" : "nic");
+            SCOPED_TRACE(key);
+            ASSERT_TRUE(recorded.contains(key));
+            const auto& paths = recorded[key];
+            const Costs costs =
+                plain_costs(domain, domain == Domain::cpu ? ServedBy::cpu : ServedBy::adapter);
+            on_rank_0(name, costs, [&](World& world, SimFabric&, WindowLock& lock) {
+                const auto one = [&](bool exclusive) {
+                    lock.release(1, exclusive, lock.acquire(1, exclusive));
+                };
+                expect_recorded(paths, "lock_shared", counted(world, [&] { one(false); }));
+                expect_recorded(paths, "lock_exclusive", counted(world, [&] { one(true); }));
+                expect_recorded(paths, "lock_all", counted(world, [&] {
+                                    lock.acquire_all();
+                                    lock.release_all();
+                                }));
+            });
+        }
+}
+
+// ---- what is refused ---------------------------------------------------------------------------
+
+std::string refusal(const WindowRequest& request) {
+    try {
+        const Window window(request);
+    } catch (const Refused& refused) {
+        return refused.what();
+    }
+    return "";
+}
+
+TEST(SimulatedWindow, RefusesWhatDoesNotFitAndSaysWhatDoes) {
+    EXPECT_EQ(refusal(two_nodes("pf_mcs")), "");
+    EXPECT_EQ(refusal(two_nodes("nolock")).find("no lock is called 'nolock'; there are direct_pas"),
+              0U);
+    EXPECT_EQ(refusal({.lock = "pf_mcs", .layout = {0, 1, 0}}), "0 ranks; it may be 1 to 65536");
+    EXPECT_EQ(refusal({.lock = "pf_mcs", .layout = {65537, 1, 0}}),
+              "65537 ranks; it may be 1 to 65536");
+    EXPECT_EQ(refusal({.lock = "pf_mcs", .layout = {100, 16, 0}}),
+              "100 ranks do not divide into nodes of 16; a divisor is allowed");
+    EXPECT_EQ(refusal({.lock = "pf_mcs", .layout = {96, 16, 4}}),
+              "6 nodes do not divide into racks of 4; a divisor is allowed, or 0 for one rack");
+    EXPECT_EQ(refusal({.lock = "pf_mcs", .layout = {96, 16, 0}, .topology = "l3,numa,node,rack"}),
+              "topology 'l3,numa,node,rack': more than 3 levels");
+    EXPECT_EQ(refusal({.lock = "rma_rw", .layout = {2048, 1, 0}}),
+              "rma_rw would have 2048 counters; it may have 512, so T_DC has to be at least 4");
+    EXPECT_EQ(refusal({.lock = "rma_rw", .layout = {2048, 4, 0}}), "");
+}
+
+} // namespace
+} // namespace rmalock::sim

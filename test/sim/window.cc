@@ -1,0 +1,192 @@
+// Simulated windows; see window.hh. The only file that has the locks' code.
+#include "sim/window.hh"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+#include "locks/all.hh"
+#include "locks/window_lock/all_gate.hh"
+
+namespace rmalock::sim {
+namespace {
+
+using fabric::WindowSlots;
+using locks::Hold;
+
+/// A lock that brings its own lock_all stands behind no gate.
+template <class Lock>
+class NoGate {
+  public:
+    NoGate(SimFabric&, Lock& lock, Slot, const locks::GateNodes&, Duration) : lock_(lock) {}
+    Hold acquire_exclusive(Rank target) { return lock_.acquire_exclusive(target); }
+    void release_exclusive(Rank target, Hold hold) { lock_.release_exclusive(target, hold); }
+    void enter_all() { lock_.acquire_all(); }
+    void leave_all() { lock_.release_all({}); }
+
+  private:
+    Lock& lock_;
+};
+
+template <class Lock, bool own_lock_all>
+struct GateOf {
+    using Type = locks::AllGate<SimFabric, Lock>;
+};
+template <class Lock>
+struct GateOf<Lock, true> {
+    using Type = NoGate<Lock>;
+};
+
+template <class Lock>
+class Gated final : public WindowLock {
+    using Gate = typename GateOf<Lock, Lock::kTraits.own_lock_all>::Type;
+
+  public:
+    Gated(const Window& window, SimFabric& fabric)
+        : qnodes_(window.queue_nodes(fabric.self())), lock_(env(window, fabric)),
+          gate_(fabric, lock_, WindowSlots::gate, window.gate_nodes(fabric.self()),
+                window.request().thresholds.patience) {}
+
+    Hold acquire(Rank target, bool exclusive) override {
+        return exclusive ? gate_.acquire_exclusive(target) : lock_.acquire_shared(target);
+    }
+    void release(Rank target, bool exclusive, Hold hold) override {
+        exclusive ? gate_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
+    }
+    void acquire_all() override { gate_.enter_all(); }
+    void release_all() override { gate_.leave_all(); }
+    bool shares() const override { return Lock::kTraits.shared; }
+
+  private:
+    locks::LockEnv<SimFabric> env(const Window& window, SimFabric& fabric) {
+        return {.fabric = fabric,
+                .home = WindowSlots::lock,
+                .records = window.records(),
+                .qnodes = qnodes_,
+                .machine = window.view(),
+                .limits = Lock::limits(window.request().thresholds, window.view())};
+    }
+
+    locks::QueueNodes qnodes_;
+    Lock lock_;
+    Gate gate_;
+};
+
+/// What there is of a lock, whatever its class.
+struct Entry {
+    locks::LockTraits traits;
+    locks::Footprint (*footprint)(const locks::MachineView&);
+    std::unique_ptr<WindowLock> (*make)(const Window&, SimFabric&);
+};
+
+template <class Lock>
+std::unique_ptr<WindowLock> make_one(const Window& window, SimFabric& fabric) {
+    return std::make_unique<Gated<Lock>>(window, fabric);
+}
+
+const std::vector<Entry>& entries() {
+    static const std::vector<Entry> all = [] {
+        std::vector<Entry> made;
+        locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
+            using Lock = L<SimFabric>;
+            made.push_back({Lock::kTraits, Lock::footprint, make_one<Lock>});
+        });
+        return made;
+    }();
+    return all;
+}
+
+const Entry& find(const std::string& name) {
+    for (const Entry& entry : entries())
+        if (name == entry.traits.name)
+            return entry;
+    std::string names;
+    for (const std::string& each : lock_names())
+        names += (names.empty() ? "" : ", ") + each;
+    throw Refused(fmt::format("no lock is called '{}'; there are {}", name, names));
+}
+
+const WindowRequest& checked(const WindowRequest& request) {
+    const Layout& layout = request.layout;
+    if (layout.ranks < 1 || layout.ranks > topology::kLargestNumber)
+        throw Refused(
+            fmt::format("{} ranks; it may be 1 to {}", layout.ranks, topology::kLargestNumber));
+    if (layout.ranks_per_node < 1 || layout.ranks % layout.ranks_per_node != 0)
+        throw Refused(fmt::format("{} ranks do not divide into nodes of {}; a divisor is allowed",
+                                  layout.ranks, layout.ranks_per_node));
+    if (layout.nodes_per_rack < 0 ||
+        (layout.nodes_per_rack != 0 && layout.nodes() % layout.nodes_per_rack != 0))
+        throw Refused(fmt::format(
+            "{} nodes do not divide into racks of {}; a divisor is allowed, or 0 for one rack",
+            layout.nodes(), layout.nodes_per_rack));
+    return request;
+}
+
+topology::Machine built(const WindowRequest& request) {
+    std::string why;
+    const topology::Spec spec = topology::parse(request.topology, why);
+    if (!why.empty())
+        throw Refused(fmt::format("topology '{}': {}", request.topology, why));
+    std::vector<topology::ProcessPlace> places(static_cast<std::size_t>(request.layout.ranks));
+    for (Rank r = 0; r < request.layout.ranks; ++r) {
+        topology::ProcessPlace& place = places[static_cast<std::size_t>(r)];
+        place.node = request.layout.node(r);
+        if (request.layout.nodes_per_rack != 0)
+            place.rack = place.node / request.layout.nodes_per_rack;
+    }
+    return topology::build(spec, places);
+}
+
+} // namespace
+
+std::vector<std::string> lock_names() {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries())
+        names.emplace_back(entry.traits.name);
+    return names;
+}
+
+Window::Window(const WindowRequest& request)
+    : request_(checked(request)), machine_(built(request)),
+      counters_(topology::counters(machine_, static_cast<Rank>(request.thresholds.t_dc))),
+      nodes_(machine_.nodes) {
+    const Entry& lock = find(request.lock);
+    const bool holder_records = lock.traits.shared && !lock.traits.own_lock_all;
+    slots_ = {lock.traits.needs.queue_nodes ? kQueueNodes : 0, lock.footprint(view()).records,
+              holder_records && machine_.nodes.elements() > 1
+                  ? static_cast<Slot>(machine_.nodes.largest())
+                  : 0};
+    refuse_what_does_not_fit();
+}
+
+/// What the locks take for granted. (A window refuses queue locks of more than
+/// QueueNodes::kMaxNodes ranks, since a process may hold a lock of each; a benchmark holds one.)
+void Window::refuse_what_does_not_fit() const {
+    const locks::LockTraits& lock = find(request_.lock).traits;
+    constexpr Slot kNamed = Slot{1} << locks::kNameSlotBits;
+    if (lock.needs.queue_nodes && slots() > kNamed)
+        throw Refused(fmt::format("{} takes {} words at each rank; names of queue nodes have room "
+                                  "for {}",
+                                  lock.name, slots(), kNamed));
+    if (std::string_view(lock.name) == "rma_rw" &&
+        counters_.elements() > locks::QueueNodes::kMaxNodes)
+        throw Refused(fmt::format("rma_rw would have {} counters; it may have {}, so T_DC has to "
+                                  "be at least {}",
+                                  counters_.elements(), locks::QueueNodes::kMaxNodes,
+                                  static_cast<unsigned>(request_.layout.ranks) /
+                                      locks::QueueNodes::kMaxNodes));
+}
+
+locks::GateNodes Window::gate_nodes(Rank self) const {
+    return nodes_.seen_by(self, machine_.nodes,
+                          slots_.holders == 0
+                              ? std::nullopt
+                              : std::optional(WindowSlots::holders(request_.layout.ranks, slots_)));
+}
+
+std::unique_ptr<WindowLock> make_lock(const Window& window, SimFabric& fabric) {
+    return find(window.request().lock).make(window, fabric);
+}
+
+} // namespace rmalock::sim

@@ -1,0 +1,80 @@
+// A simulated window: what its processes have in common, and the lock that each of them has.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fabric/layout.hh"
+#include "locks/lock_env.hh"
+#include "locks/window_lock/gate_nodes.hh"
+#include "sim/sim_fabric.hh"
+#include "topology/machine.hh"
+
+namespace rmalock::sim {
+
+/// What is asked for cannot be had; the text says what can.
+struct Refused : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The names in all.def.
+std::vector<std::string> lock_names();
+
+struct WindowRequest {
+    std::string lock;
+    Layout layout;
+    std::string topology = "auto"; ///< as the parameter
+    locks::Thresholds thresholds{};
+};
+
+/// Made of the shipped parts as a window makes it (locks/window_lock): tree, counters, thresholds,
+/// slots. What would take P words at each process is here, once.
+class Window {
+  public:
+    /// Throws Refused.
+    explicit Window(const WindowRequest& request);
+
+    const WindowRequest& request() const { return request_; }
+    Slot slots() const { return fabric::WindowSlots::count(request_.layout.ranks, slots_); }
+    /// A word of each rank that no lock uses.
+    static constexpr Slot kData = fabric::WindowSlots::accumulate;
+
+    /// One for each lock that a benchmark holds or awaits at once.
+    static constexpr Slot kQueueNodes = 1;
+    locks::QueueNodes queue_nodes(Rank self) const {
+        return {self, fabric::WindowSlots::nodes(request_.layout.ranks), kQueueNodes};
+    }
+    Slot records() const { return fabric::WindowSlots::elements(request_.layout.ranks, slots_); }
+    locks::MachineView view() const {
+        return {machine_.tree, machine_.nodes, counters_, request_.layout.nodes() == 1};
+    }
+    locks::GateNodes gate_nodes(Rank self) const;
+
+  private:
+    void refuse_what_does_not_fit() const;
+
+    WindowRequest request_;
+    topology::Machine machine_;
+    topology::Level counters_;
+    locks::NodeTable nodes_;
+    fabric::LockSlots slots_;
+};
+
+/// The lock of a window at one process, behind its gate.
+class WindowLock {
+  public:
+    virtual ~WindowLock() = default;
+    virtual locks::Hold acquire(Rank target, bool exclusive) = 0;
+    virtual void release(Rank target, bool exclusive, locks::Hold hold) = 0;
+    virtual void acquire_all() = 0;
+    virtual void release_all() = 0;
+    /// Whether shared holders are inside together.
+    virtual bool shares() const = 0;
+};
+
+/// `window` and `fabric` outlive it.
+std::unique_ptr<WindowLock> make_lock(const Window& window, SimFabric& fabric);
+
+} // namespace rmalock::sim
