@@ -112,7 +112,7 @@ a job has {about['end_within']:.0f} s to end. Job N once more: `test/mpi/soak --
 {kills(results)}## Growth
 
 Medians of the middle third and of the last third of a job's samples, while no window was open; heap and resident in bytes.
-Open MPI itself keeps some hundred bytes of each window: osc/sm's heap grows by as much a round.
+Open MPI itself keeps some memory of each window.
 
 {growth(results)}## Failures
 

@@ -87,9 +87,9 @@ void add_options(CLI::App& app, Options& options) {
         benchmarks += fmt::format("\n{:>6}: {}", each.name, each.meaning);
     const std::string group = "Swept over (several values each)";
     const auto swept = [&](const char* name, auto& values, const std::string& help) {
-        app.add_option(name, values, help)->group(group)->capture_default_str();
+        return app.add_option(name, values, help)->group(group)->capture_default_str();
     };
-    swept("-l,--lock", options.lock, "Locks of all.def");
+    swept("-l,--lock", options.lock, "Locks of all.def")->check(CLI::IsMember(lock_names()));
     swept("-p,--ranks", options.ranks, "P: processes, 1 to 65536");
     swept("-n,--ranks-per-node", options.ranks_per_node, "Processes of a node; a divisor of P");
     swept("--nodes-per-rack", options.nodes_per_rack,

@@ -60,7 +60,8 @@ class Sweep : public testing::Test {
 };
 
 TEST_F(Sweep, ShippedModelsAreWhole) {
-    for (const auto& [name, rows] : json::parse(text_of(RMALOCK_SIM_MODELS)).items()) {
+    const json models = json::parse(text_of(RMALOCK_SIM_MODELS));
+    for (const auto& [name, rows] : models.items()) {
         const Costs costs = read_costs(RMALOCK_SIM_MODELS, name);
         EXPECT_EQ(costs.send, nanoseconds(rows["send"]["value"].get<double>())) << name;
         EXPECT_EQ(costs.jitter, rows["jitter"]["value"].get<double>()) << name;

@@ -65,7 +65,7 @@ class Gated final : public WindowLock {
                 .records = window.records(),
                 .qnodes = qnodes_,
                 .machine = window.view(),
-                .limits = Lock::limits(window.request().thresholds, window.view())};
+                .limits = window.limits()};
     }
 
     locks::QueueNodes qnodes_;
@@ -77,6 +77,7 @@ class Gated final : public WindowLock {
 struct Entry {
     locks::LockTraits traits;
     locks::Footprint (*footprint)(const locks::MachineView&);
+    locks::LockLimits (*limits)(const locks::Thresholds&, const locks::MachineView&);
     std::unique_ptr<WindowLock> (*make)(const Window&, SimFabric&);
 };
 
@@ -90,7 +91,7 @@ const std::vector<Entry>& entries() {
         std::vector<Entry> made;
         locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
             using Lock = L<SimFabric>;
-            made.push_back({Lock::kTraits, Lock::footprint, make_one<Lock>});
+            made.push_back({Lock::kTraits, Lock::footprint, Lock::limits, make_one<Lock>});
         });
         return made;
     }();
@@ -155,13 +156,13 @@ Window::Window(const WindowRequest& request)
     const bool holder_records = lock.traits.shared && !lock.traits.own_lock_all;
     slots_ = {lock.traits.needs.queue_nodes ? kQueueNodes : 0, lock.footprint(view()).records,
               holder_records && machine_.nodes.elements() > 1
-                  ? static_cast<Slot>(machine_.nodes.largest())
+                  ? locks::NodeTable::records(machine_.nodes)
                   : 0};
+    limits_ = lock.limits(request.thresholds, view());
     refuse_what_does_not_fit();
 }
 
-/// What the locks take for granted. (A window refuses queue locks of more than
-/// QueueNodes::kMaxNodes ranks, since a process may hold a lock of each; a benchmark holds one.)
+/// What the locks take for granted.
 void Window::refuse_what_does_not_fit() const {
     const locks::LockTraits& lock = find(request_.lock).traits;
     constexpr Slot kNamed = Slot{1} << locks::kNameSlotBits;
@@ -169,13 +170,6 @@ void Window::refuse_what_does_not_fit() const {
         throw Refused(fmt::format("{} takes {} words at each rank; names of queue nodes have room "
                                   "for {}",
                                   lock.name, slots(), kNamed));
-    if (std::string_view(lock.name) == "rma_rw" &&
-        counters_.elements() > locks::QueueNodes::kMaxNodes)
-        throw Refused(fmt::format("rma_rw would have {} counters; it may have {}, so T_DC has to "
-                                  "be at least {}",
-                                  counters_.elements(), locks::QueueNodes::kMaxNodes,
-                                  static_cast<unsigned>(request_.layout.ranks) /
-                                      locks::QueueNodes::kMaxNodes));
 }
 
 locks::GateNodes Window::gate_nodes(Rank self) const {

@@ -44,12 +44,13 @@ class Window {
     /// One for each lock that a benchmark holds or awaits at once.
     static constexpr Slot kQueueNodes = 1;
     locks::QueueNodes queue_nodes(Rank self) const {
-        return {self, fabric::WindowSlots::nodes(request_.layout.ranks), kQueueNodes};
+        return {self, fabric::WindowSlots::nodes(request_.layout.ranks), {kQueueNodes}};
     }
     Slot records() const { return fabric::WindowSlots::elements(request_.layout.ranks, slots_); }
     locks::MachineView view() const {
         return {machine_.tree, machine_.nodes, counters_, request_.layout.nodes() == 1};
     }
+    const locks::LockLimits& limits() const { return limits_; }
     locks::GateNodes gate_nodes(Rank self) const;
 
   private:
@@ -60,6 +61,7 @@ class Window {
     topology::Level counters_;
     locks::NodeTable nodes_;
     fabric::LockSlots slots_;
+    locks::LockLimits limits_;
 };
 
 /// The lock of a window at one process, behind its gate.
