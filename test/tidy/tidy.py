@@ -74,7 +74,8 @@ def unpacked():
 
 def ucx_stays_in_its_folder(tree):
     for name, number, header in tree.includes():
-        if UCX_HEADER.match(header) and not name.startswith("ucx_glue/"):
+        stands_in = name == "contrib/roce/all_atomics.c"  # for a function of UCX's own
+        if UCX_HEADER.match(header) and not name.startswith("ucx_glue/") and not stands_in:
             yield f"{name}:{number}: includes {header}; only ucx_glue/ may"
 
 
