@@ -15,8 +15,11 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/memory.hh \
 	ucx_glue/messages.cc \
 	ucx_glue/operation.hh \
+	ucx_glue/opening.cc \
+	ucx_glue/opening.hh \
 	ucx_glue/peer.hh \
 	ucx_glue/printed.hh \
+	ucx_glue/probe.cc \
 	ucx_glue/progress_thread.cc \
 	ucx_glue/progress_thread.hh \
 	ucx_glue/pulse.cc \

@@ -11,8 +11,6 @@
 
 #include "ucx_glue/callbacks.hh"
 #include "ucx_glue/printed.hh"
-#include "ucx_glue/signals.hh"
-#include "ucx_glue/tcp.hh"
 
 namespace rmalock::ucx {
 
@@ -22,122 +20,6 @@ namespace {
 constexpr unsigned kMostCalls = 32;
 /// Peers may be gone by now, and an endpoint that waits for one would keep the process for ever.
 constexpr std::chrono::milliseconds kMostClosingTime{500};
-
-/// UCX does not say that contexts and workers may open and close side by side.
-std::mutex opening;
-
-/// Names that ucp_config_modify has for options, and their values.
-using Settings = std::vector<std::pair<const char*, const char*>>;
-
-/// Worker::fetch_add_after_puts fences where all goes over a single lane, for which the weak mode
-/// is enough. The other mode, which UCX 1.18 takes by itself, waits within ucp_worker_fence, the
-/// worker locked, for the answers of all peers: an unlock would wait for a process that computes.
-/// Older versions have only the weak one, and complain of an option that they do not know.
-bool knows_fence_modes(const ucp_config_t* config) {
-    const std::string all = printed([config](std::FILE* to) {
-        ucp_config_print(config, to, nullptr, UCS_CONFIG_PRINT_CONFIG);
-    });
-    return all.find("UCX_FENCE_MODE=") != all.npos;
-}
-
-ucp_context* open_context(const Worker::Options& options, const Settings& settings) {
-    ucp_config_t* config = nullptr;
-    check("read the configuration (UCX_* in the environment)",
-          ucp_config_read(nullptr, nullptr, &config));
-    ucs_status_t status = ucp_config_modify(config, "MAX_EAGER_RAILS", "1"); // messages.cc says why
-    if (knows_fence_modes(config))
-        (void)ucp_config_modify(config, "FENCE_MODE", "weak");
-    for (const auto& [name, value] : settings)
-        (void)ucp_config_modify(config, name, value); // without, more time or descriptors go
-    const SignalsBlocked blocked; // UCX may start a thread of its own, for connections
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
-    params.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64 | UCP_FEATURE_AMO32 | UCP_FEATURE_AM |
-                      UCP_FEATURE_WAKEUP;
-    params.estimated_num_eps = options.expected_peers;
-    ucp_context* context = nullptr;
-    if (status == UCS_OK)
-        status = ucp_init(&params, config, &context);
-    ucp_config_release(config);
-    check("open a context", status);
-    return context;
-}
-
-/// What may link the nodes.
-struct Networks {
-    bool tcp = false, adapters = false;
-};
-
-/// UCX prints each as "-- transport/device", an adapter's device with its port ("mlx5_0:1").
-Networks networks_of(ucp_context* context) {
-    const std::string text =
-        printed([context](std::FILE* to) { ucp_context_print_info(context, to); });
-    constexpr std::string_view kBefore = " -- ";
-    Networks found;
-    for (std::string_view left = text; left.find(kBefore) != left.npos;) {
-        left.remove_prefix(left.find(kBefore) + kBefore.size());
-        const std::string_view resource = left.substr(0, left.find('\n'));
-        const bool tcp = resource.starts_with("tcp/");
-        found.tcp |= tcp;
-        found.adapters |= !tcp && resource.find(':') != resource.npos;
-    }
-    return found;
-}
-
-bool links_by_tcp(const Networks& networks) {
-    return networks.tcp && !networks.adapters;
-}
-
-/// Unless the user says something:
-///
-/// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
-/// answer: with its own 8 KiB five for 32 KiB. They are longer.
-///
-/// It connects two devices of a host for rendezvous, which nothing here uses: a descriptor for
-/// each. One device has to do. Where there are adapters as well, their ports may share puts.
-Settings tcp_settings(const Worker::Options& options, const Networks& networks) {
-    Settings wanted, settings;
-    if (std::getenv("UCX_TCP_TX_SEG_SIZE") == nullptr)
-        wanted.emplace_back("TX_SEG_SIZE", "64k");
-    if (options.connects_in_progress)
-        wanted.emplace_back("CONN_NB", "y");
-    for (const auto& [option, value] : wanted)
-        if (const char* const name = tcp_option(option, value); name != nullptr)
-            settings.emplace_back(name, value);
-    if (links_by_tcp(networks) && std::getenv("UCX_MAX_RNDV_RAILS") == nullptr &&
-        std::getenv("UCX_MAX_RNDV_LANES") == nullptr)
-        settings.emplace_back("MAX_RNDV_RAILS", "1");
-    return settings;
-}
-
-/// Only a context tells whether TCP is used, and UCX would warn of its options where it is not: so
-/// a first one is opened to ask. Not by the environment, which other threads may be reading.
-ucp_context* open_context_for(const Worker::Options& options) {
-    const std::lock_guard lock(opening);
-    ucp_context* const first = open_context(options, {});
-    const Networks networks = networks_of(first);
-    if (!networks.tcp)
-        return first;
-    const Settings settings = tcp_settings(options, networks);
-    if (settings.empty())
-        return first;
-    ucp_cleanup(first);
-    return open_context(options, settings);
-}
-
-/// SERIALIZED: the worker's mutex is held around every call of UCX, and the thread that sleeps does
-/// so in poll(), which is none. MULTI would add UCX's own lock to each call and protect nothing
-/// more; SINGLE would be wrong, since UCX compares thread ids then (1.18 asserts).
-ucp_worker* open_worker(ucp_context* context) {
-    ucp_worker_params_t params{};
-    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-    ucp_worker* worker = nullptr;
-    const std::lock_guard lock(opening);
-    const SignalsBlocked blocked;
-    check("open a worker", ucp_worker_create(context, &params, &worker));
-    return worker;
-}
 
 Bytes read_address(ucp_worker* worker) {
     ucp_address_t* address = nullptr;
@@ -151,18 +33,15 @@ Bytes read_address(ucp_worker* worker) {
 
 } // namespace
 
-void Worker::ContextCloser::operator()(ucp_context* context) const {
-    const std::lock_guard lock(opening);
-    ucp_cleanup(context);
-}
-void Worker::WorkerCloser::operator()(ucp_worker* worker) const {
-    const std::lock_guard lock(opening);
-    ucp_worker_destroy(worker);
-}
-
 Worker::Worker(const Options& options)
-    : options_(options), most_message_bytes_(kMostMessageBytes),
-      context_(open_context_for(options)), worker_(open_worker(context_.get())) {
+    : Worker(options, ucx::open({.expected_peers = options.expected_peers,
+                                 .connects_in_progress = options.connects_in_progress,
+                                 .narrow_atomics = options.narrow_atomics})) {}
+
+Worker::Worker(const Options& options, Opened&& opened)
+    : options_(options), atomics_(std::move(opened.atomics)),
+      most_message_bytes_(kMostMessageBytes), takes_descriptors_(opened.links_by_tcp),
+      context_(std::move(opened.context)), worker_(std::move(opened.worker)) {
     ucp_am_handler_param_t handler{};
     handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                          UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -174,7 +53,6 @@ Worker::Worker(const Options& options)
     handler.id = kWordId;
     handler.cb = Callbacks::word_received;
     check("set the handler of words", ucp_worker_set_am_recv_handler(worker_.get(), &handler));
-    takes_descriptors_ = links_by_tcp(networks_of(context_.get()));
     address_ = read_address(worker_.get());
     measure_key();
 }

@@ -25,6 +25,7 @@
 #include "ucx_glue/completion.hh"
 #include "ucx_glue/descriptors.hh"
 #include "ucx_glue/memory.hh"
+#include "ucx_glue/opening.hh"
 #include "ucx_glue/operation.hh"
 #include "ucx_glue/peer.hh"
 #include "ucx_glue/relief.hh"
@@ -34,6 +35,11 @@ namespace rmalock::ucx {
 
 /// The atomics that return what was there before.
 enum class Fetch { add, swap, compare_swap };
+
+/// Those that rmalock uses, in the order in which a probe tries them.
+enum class Atomic : std::uint8_t { fetch_add, swap, compare_swap, add };
+constexpr std::size_t kAtomics = 4;
+const char* name(Atomic kind);
 
 /// What send_word() does at a peer.
 enum class WordOp : std::uint64_t { add, store };
@@ -72,6 +78,8 @@ class Worker {
         /// Peers this process is expected to talk to (UCX chooses transports by it; equal on all
         /// ranks).
         std::size_t expected_peers = 2;
+        /// Atomics of 32 bits too, unless that would have CPUs do those of 64.
+        bool narrow_atomics = true;
         /// Puts, gets and posted atomics that are given to UCX at a time; more wait in queues. A
         /// few to each peer go in any case, so that one that does not serve holds up nobody else.
         std::size_t most_outstanding = 1024;
@@ -109,6 +117,8 @@ class Worker {
 
     /// The address by which other processes open endpoints to this one.
     const Bytes& address() const { return address_; }
+    /// What does its atomics.
+    const Atomics& atomics() const { return atomics_; }
     /// Bytes of a packed key; keys of other memory may be a little longer.
     std::size_t key_bytes() const { return key_bytes_; }
 
@@ -194,6 +204,11 @@ class Worker {
     /// a descriptor more for the peer, so they go without where those are scarce (room.cc).
     void send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint64_t value);
 
+    /// Whether an atomic of that kind is answered while this thread polls for so long. One that is
+    /// not may be later: its answer was lost, or the peer has to do it.
+    bool answers(Peer& peer, Atomic kind, RemoteAddress address, const RemoteKey& key,
+                 std::chrono::milliseconds patience);
+
     // ---- data -----------------------------------------------------------------------------------
     /// Both go out at once, or when there is room. `completion`, if given, expects one part more
     /// until the operation is complete at this side; the buffer must stay until then.
@@ -267,12 +282,6 @@ class Worker {
     friend struct Callbacks;
     using Lock = std::unique_lock<std::mutex>;
     using Clock = std::chrono::steady_clock;
-    struct ContextCloser {
-        void operator()(ucp_context* context) const;
-    };
-    struct WorkerCloser {
-        void operator()(ucp_worker* worker) const;
-    };
     /// What a flush waits for: that peer.flushed_ reaches `posted`, and peer.words_acked_ `words`.
     struct Goal {
         Peer* peer;
@@ -289,6 +298,8 @@ class Worker {
         unsigned id;
         Bytes header, data;
     };
+
+    Worker(const Options& options, Opened&& opened);
 
     // All of these are called with the worker locked.
     void open(ucp_ep*& endpoint, const Peer& peer);
@@ -343,6 +354,7 @@ class Worker {
     Clock::time_point looked_;  ///< when check_descriptors did
     Options options_;
     Bytes address_;
+    Atomics atomics_;
     std::size_t key_bytes_ = 0, most_message_bytes_ = 0;
     Counters counters_;
     bool closing_ = false;

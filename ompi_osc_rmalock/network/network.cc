@@ -55,7 +55,8 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : process_(getpid()), self_(self), peer_timeout_(params.peer_timeout),
       wants_thread_(std::string_view(params.progress_thread) == "on"),
       may_want_thread_(std::string_view(params.progress_thread) != "off"),
-      answers_(params.check_messages), doorbell_(self),
+      forced_(std::string_view(params.domain) != "auto"), answers_(params.check_messages),
+      doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = handle,
@@ -64,8 +65,13 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
       inbox_(worker_, windows_, answers_, params.check_messages),
       event_(worker_.event_descriptor()), transports_(number_of(worker_.transports())) {
     const std::string_view domain = params.domain;
-    if (domain != "auto")
+    if (forced_)
         settle(domain == "nic" ? AtomicsBy::nic : AtomicsBy::cpu);
+    if (domain == "cpu" && worker_.atomics().by == ucx::Atomics::By::adapters)
+        report(1,
+               "the parameter domain is cpu, but UCX has adapters do atomics (%s): they and "
+               "those of CPUs do not exclude each other",
+               worker_.atomics().adapters.c_str());
 }
 
 void Network::settle(AtomicsBy by) {

@@ -43,6 +43,10 @@ class Network {
     ucx::PeerId self() const { return self_; }
     /// What does atomics on words of other nodes, as far as this process knows.
     AtomicsBy atomics() const { return atomics_; }
+    /// What UCX tells of it; nothing where the parameter says what holds.
+    ucx::Atomics::By told_atomics() const {
+        return forced_ ? ucx::Atomics::By::unsaid : worker_.atomics().by;
+    }
     /// What a trial has found, of several threads' maybe; the progress thread starts if it is
     /// needed and wanted. If the system refuses it, the process does without, says so, and tells
     /// others that it has none.
@@ -122,6 +126,7 @@ class Network {
     std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
     const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
+    const bool forced_;                         ///< parameter: domain is not auto
     WindowDirectory windows_;
     Answers answers_;
     mutable std::mutex mutex_; ///< of what is known of processes, and of watched_

@@ -1,18 +1,21 @@
 // The trial, by all processes of a communicator: whether they reach each other, and what does
-// atomics on words of other nodes: a network adapter, if an atomic completes while its target does
-// nothing; else the target's CPU.
+// atomics on words of other nodes: network adapters, or the target's CPU.
 //
 // A process that gave up in the middle would keep the others waiting. So each takes part in every
 // collective operation, whatever UCX has refused to it, and waits for others for a bounded time.
 // What one has failed in all learn, and another component serves the window.
 //
-// Each pair (trial_pairs) connects two workers that nothing else uses. One of the two posts an
-// atomic. When all pairs have done that, some post another one, whose target waits in an operation
-// of MPI and does not serve its worker. All other communication goes on, so that threads may find
-// out side by side, for several windows. An adapter answers in microseconds. One that did not
-// answer in time would be taken for CPUs, and its atomics and theirs would not exclude each other:
-// hence the generous time, which counts only while the process really polls. The parameter `domain`
-// can say what holds, and that is not tried then.
+// Each pair (trial_pairs) connects two workers that nothing else uses, and one of the two posts an
+// atomic.
+//
+// CPUs do atomics where UCX tells every process that no adapter does: it takes none towards a
+// process that has none for it. Where UCX tells one process this and another one that, adapters and
+// CPUs would change the same words, and no domain is right: the window is left to other components.
+// All else is the domain `nic`, which is right for both. There some pairs try each kind of atomic
+// while its target waits in an operation of MPI and does not serve its worker. What is answered
+// then, an adapter has done. What is not proves nothing, since a packet may have been lost; it is
+// told to people. All other communication goes on, so that threads may try side by side, for
+// several windows. The parameter `domain` can say what holds, and none of that is done then.
 #include "network/reachability.hh"
 
 #include <algorithm>
@@ -85,6 +88,36 @@ class Survey {
         return say(AtomicsBy::nic) == comm_.size ? AtomicsBy::nic : AtomicsBy::unknown;
     }
 
+    /// What UCX tells all of them; unknown unless it is that CPUs do.
+    AtomicsBy told_atomics() const {
+        return tells(ucx::Atomics::By::cpus) == stations_.size() ? AtomicsBy::cpu
+                                                                 : AtomicsBy::unknown;
+    }
+
+    /// Whether UCX does atomics alike everywhere. Where only some adapters have atomics of 32 bits,
+    /// it would take adapters in one direction, and CPUs in the other one.
+    bool do_atomics_alike() {
+        const Station& mine = station(comm_.rank);
+        const auto other =
+            std::find_if(stations_.begin(), stations_.end(),
+                         [&](const Station& station) { return are_unlike(mine, station); });
+        const auto said = std::find_if(stations_.begin(), stations_.end(), [](const Station& each) {
+            return each.told != ucx::Atomics::By::unsaid;
+        });
+        const bool alike =
+            std::none_of(stations_.begin(), stations_.end(), [&](const Station& station) {
+                return said != stations_.end() && are_unlike(*said, station);
+            });
+        speaker_ = static_cast<Rank>(said - stations_.begin());
+        if (other != stations_.end()) {
+            unlike_ = other->process;
+            why_ = "atomics are done by " + describe(mine) + " and by " + describe(*other) +
+                   ": they would not exclude each other (UCX_TLS and UCX_NET_DEVICES say which "
+                   "devices UCX takes)";
+        }
+        return alike;
+    }
+
     bool has_nothing_to_try() const { return pairs_.empty(); }
 
     bool connect() {
@@ -104,14 +137,14 @@ class Survey {
 
     /// Between meet(), whose last collective operation all have left only when all were through
     /// with their workers, and the next one, those that do not ask are idle.
-    AtomicsBy try_atomics() {
-        std::uint8_t by_cpu = 0;
+    /// Returns how many kinds all targets' adapters have answered, in the order of ucx::Atomic.
+    std::size_t try_atomics() {
+        std::size_t answered = 0;
         try {
-            by_cpu = trial_ && !trial_->is_answered_in_time() ? 1 : 0;
+            answered = trial_ ? trial_->atomics_answered() : ucx::kAtomics;
         } catch (const ucx::Error&) { // lost meanwhile, as it may be at any time later
-            by_cpu = 1;
         }
-        const auto all = or_fail(gather(comm_, by_cpu));
+        const auto all = or_fail(gather(comm_, answered));
         try {
             if (trial_)
                 trial_->part();
@@ -119,8 +152,7 @@ class Survey {
         }
         if (comm_.barrier(comm_.handle) != 0) // no worker goes while its partner waits
             throw CommFailed();
-        const bool nic = std::all_of(all.begin(), all.end(), [](int slow) { return slow == 0; });
-        return nic ? AtomicsBy::nic : AtomicsBy::cpu;
+        return *std::min_element(all.begin(), all.end());
     }
 
     /// What this process has to say about the failure, if it has.
@@ -129,6 +161,8 @@ class Survey {
     bool speaks_for_all() const { return speaker_ == comm_.rank; }
     /// The process that was not reached.
     std::optional<std::uint64_t> missed() const {
+        if (unlike_)
+            return unlike_;
         return trial_ && !why_.empty() ? std::optional(station(trial_->partner()).process)
                                        : std::nullopt;
     }
@@ -141,6 +175,27 @@ class Survey {
         return all;
     }
 
+    std::size_t tells(ucx::Atomics::By by) const {
+        return static_cast<std::size_t>(
+            std::count_if(stations_.begin(), stations_.end(),
+                          [by](const Station& station) { return station.told == by; }));
+    }
+
+    static bool are_unlike(const Station& one, const Station& other) {
+        if (one.told == ucx::Atomics::By::unsaid || other.told == ucx::Atomics::By::unsaid)
+            return false;
+        return one.told != other.told ||
+               (one.told == ucx::Atomics::By::adapters && one.narrow != other.narrow);
+    }
+
+    static std::string describe(const Station& station) {
+        const char* const by = station.told == ucx::Atomics::By::cpus ? "the CPU"
+                               : station.narrow ? "an adapter, of 32 and 64 bits,"
+                                                : "an adapter, of 64 bits,";
+        return std::string(by) + " at rank " +
+               std::to_string(static_cast<std::uint32_t>(station.process)) + " of MPI_COMM_WORLD";
+    }
+
     const Station& station(Rank r) const { return stations_[static_cast<std::size_t>(r)]; }
 
     void open() {
@@ -150,7 +205,8 @@ class Survey {
         if (std::none_of(pairs_.begin(), pairs_.end(), is_mine))
             return;
         try {
-            trial_ = std::make_unique<Trial>(station(comm_.rank).peer, comm_.rank, pairs_);
+            trial_ = std::make_unique<Trial>(station(comm_.rank).peer, comm_.rank, pairs_,
+                                             station(comm_.rank).narrow);
         } catch (const ucx::Error& error) {
             why_ = error.what();
         }
@@ -181,6 +237,7 @@ class Survey {
     const std::vector<TrialPair> pairs_;
     std::unique_ptr<Trial> trial_; ///< null: this process is in no pair, or UCX has refused it
     std::string why_;              ///< empty: nothing has failed here
+    std::optional<std::uint64_t> unlike_{}; ///< the process whose atomics are done otherwise
     Rank speaker_ = 0;
 };
 
@@ -194,8 +251,43 @@ Station station_of(const rmalock_comm_t& comm, std::uint64_t process) {
         mine.peer = network->self();
         mine.transports = network->transports();
         mine.atomics = network->atomics();
+        mine.told = network->told_atomics();
+        mine.narrow = network->worker().atomics().narrow;
     }
     return mine;
+}
+
+/// What the trial has found, for people.
+void report_cpus() {
+    report(2, "probe: atomics on words of other nodes are done by CPUs (domain cpu): UCX has no "
+              "adapter with all kinds of them");
+}
+
+void report_adapters(std::size_t answered) {
+    const ucx::Atomics& atomics = Network::get()->worker().atomics();
+    std::string kinds;
+    for (std::size_t kind = 0; kind < answered; ++kind)
+        kinds += (kind == 0 ? "" : ", ") + std::string(name(static_cast<ucx::Atomic>(kind)));
+    const std::string first = answered < ucx::kAtomics
+                                  ? std::string("; not answered in time: ") +
+                                        name(static_cast<ucx::Atomic>(answered)) +
+                                        " (the domain nic is right for CPUs, too)"
+                                  : "";
+    report(2,
+           "probe: atomics on words of other nodes are done by network adapters (domain nic): %s, "
+           "of %s; answered by themselves: %s%s",
+           atomics.adapters.empty() ? "UCX does not tell which" : atomics.adapters.c_str(),
+           atomics.narrow ? "32 and 64 bits" : "64 bits", kinds.empty() ? "none" : kinds.c_str(),
+           first.c_str());
+}
+
+AtomicsBy find_out(Survey& survey) {
+    if (survey.told_atomics() == AtomicsBy::cpu) {
+        report_cpus();
+        return AtomicsBy::cpu;
+    }
+    report_adapters(survey.try_atomics());
+    return AtomicsBy::nic;
 }
 
 /// Whether all is well. Then it is known what does atomics between nodes.
@@ -204,14 +296,11 @@ bool carry_out(Survey& survey) {
         return false;
     if (survey.has_nothing_to_try())
         return true;
-    if (!survey.connect() || !survey.meet())
+    if (!survey.connect() || !survey.meet() || !survey.do_atomics_alike())
         return false;
     AtomicsBy by = survey.known_atomics();
-    if (by == AtomicsBy::unknown) {
-        by = survey.try_atomics();
-        report(2, "probe: atomics on words of other nodes are done by %s",
-               by == AtomicsBy::nic ? "network adapters" : "CPUs");
-    }
+    if (by == AtomicsBy::unknown)
+        by = find_out(survey);
     Network::get()->settle(by);
     return true;
 }

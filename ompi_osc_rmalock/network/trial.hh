@@ -21,9 +21,10 @@ class Trial {
     /// How far the process has come with a partner, from bad to good.
     enum class Result : std::uint8_t { refused, no_answer, reached };
 
+    /// `narrow`: opens UCX with atomics of 32 bits, as the process's own worker has.
     /// Throws ucx::Error. It may end when all partners are through, or one has failed: nobody then
     /// waits for anything that is under way.
-    Trial(ucx::PeerId self, Rank rank, std::span<const TrialPair> pairs);
+    Trial(ucx::PeerId self, Rank rank, std::span<const TrialPair> pairs, bool narrow);
 
     /// What the partners need to know.
     ucx::Bytes offer() const;
@@ -32,9 +33,10 @@ class Trial {
     /// An atomic stores a word at each partner, or the partner's does here, as the pair says; then
     /// the one that has posted it tells the other one. Until all is done, or the time is over.
     void meet();
-    /// For the pair that tries out atomics, if this process is in one. The one that asks posts an
-    /// atomic while the other one does nothing for its worker. Returns false if it is not answered.
-    bool is_answered_in_time();
+    /// For the pair that tries out atomics, if this process is in one. The one that asks sends one
+    /// of each kind while the other one does nothing for its worker, until one is not answered.
+    /// Returns how many are, in the order of ucx::Atomic.
+    std::size_t atomics_answered();
     /// After that.
     void part();
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "network/reach.hh"
+#include "ucx_glue/opening.hh"
 
 namespace rmalock::network {
 
@@ -17,6 +18,8 @@ struct Station {
     std::uint64_t transports; ///< a number for those it may take
     std::int32_t node;        ///< the lowest rank of the process's node
     AtomicsBy atomics;        ///< as far as the process knows
+    ucx::Atomics::By told;    ///< what UCX tells there
+    bool narrow;              ///< its atomics are of 32 bits, too
 };
 
 /// Two ranks that try to reach each other.

@@ -15,6 +15,9 @@
 //   threads     several threads make the first windows, each on a communicator of its own
 //   ring        each puts to the next rank, in two windows
 //   pairs       the same as some_hosts, and all have rmalock
+//   adapter_late, adapter_narrow, adapter_unlike, adapter_differ
+//               the same, and UCX speaks of adapters for atomics: on all ranks; the same, but of 32
+//               bits they have none; on the last rank alone; of 32 bits on all but the last rank
 //   no_thread   1 can start no thread by which C++ serves others, and computes while 0 puts to it
 //   exit        all call exit(EXIT_STATUS) with a window in use, and never MPI_Finalize
 #define _GNU_SOURCE // RTLD_NEXT
@@ -451,6 +454,49 @@ static void plain_exit(void) {
     exit(EXIT_STATUS);
 }
 
+static const char* adapter = ""; // what follows "adapter_" in the kind
+static unsigned long features;   // of UCX's context that was opened last
+enum { AMO32 = 1 << 2 };         // UCP_FEATURE_AMO32
+
+static bool has_adapter(void) {
+    const bool narrow = (features & AMO32) != 0, last = rank == size - 1;
+    if (strcmp(adapter, "unlike") == 0)
+        return last;
+    if (strcmp(adapter, "narrow") == 0)
+        return !narrow;
+    if (strcmp(adapter, "differ") == 0)
+        return !last || !narrow;
+    return strcmp(adapter, "late") == 0;
+}
+
+/// UCX was loaded with the component, where RTLD_NEXT does not look.
+static void* of_ucx(const char* name) {
+    void* const found = dlsym(dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD), name);
+    if (found == NULL)
+        fail("no function of UCX's is behind the one of this program");
+    return found;
+}
+
+/// These stand in for UCX's. Parameters begin with two words, the second of which are features.
+int ucp_init_version(unsigned major, unsigned minor, const unsigned long* params,
+                     const void* config, void* context) {
+    int (*const real)(unsigned, unsigned, const unsigned long*, const void*, void*) = (int (*)(
+        unsigned, unsigned, const unsigned long*, const void*, void*))of_ucx("ucp_init_version");
+    features = params[1];
+    return real(major, minor, params, config, context);
+}
+void ucp_context_print_info(const void* context, FILE* stream) {
+    ((void (*)(const void*, FILE*))of_ucx("ucp_context_print_info"))(context, stream);
+    if (adapter[0] != '\0')
+        fputs("#     resource 99 :  md 9  dev 9  flags -- rc_mlx5/mlx5_0:1\n", stream);
+}
+void ucp_worker_print_info(void* worker, FILE* stream) {
+    if (has_adapter())
+        fputs("#                 atomics: 99:rc_mlx5/mlx5_0:1\n", stream);
+    else
+        ((void (*)(void*, FILE*))of_ucx("ucp_worker_print_info"))(worker, stream);
+}
+
 int main(int argc, char** argv) {
     static const struct {
         const char* name;
@@ -469,12 +515,18 @@ int main(int argc, char** argv) {
                  {"getenv", environment},
                  {"threads", threads},
                  {"ring", ring},
+                 {"adapter_late", ring},
+                 {"adapter_narrow", ring},
+                 {"adapter_unlike", ring},
+                 {"adapter_differ", ring},
                  {"pairs", some_hosts},
                  {"no_thread", no_thread},
                  {"some_hosts", some_hosts},
                  {"some_hosts_without_windows", nothing}};
     if (argc > 1 && strncmp(argv[1], "some_hosts", strlen("some_hosts")) == 0)
         go_without_rmalock_on_the_last_rank();
+    if (argc > 1 && strncmp(argv[1], "adapter_", strlen("adapter_")) == 0)
+        adapter = argv[1] + strlen("adapter_");
     int threads_given;
     MPI_Init_thread(&argc, &argv,
                     argc > 1 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE
