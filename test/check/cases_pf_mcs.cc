@@ -162,6 +162,23 @@ void add_mutants(std::vector<Case>& cases) {
         mutant<Sound>("no_rounds", Failure::deadlock, "readers meet inside", kMeetInside));
 }
 
+/// A process has one queue node, and gives it back while it holds (mcs_queue.hh).
+void add_stand_ins(std::vector<Case>& cases) {
+    const auto add = [&](const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(pf_mcs("pf_mcs", configuration, {}));
+        cases.back().configuration += ", stand-ins";
+        cases.back().program = program_of<locks::PfMcs>(
+            std::move(scripts), {.limits = {.t_w = 2}, .scarce_nodes = true});
+    };
+    add("2W+1R", cast_of("2W+1R"));
+    cases.back().program.bound[index_of(Mode::shared)] = 2;
+    add("3W", cast_of("3W"));
+    cases.push_back(with_store_buffer(cases.back()));
+    add("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
+    add("3W 2 targets", {kBoth, kBoth, kBoth});
+    add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
+}
+
 } // namespace
 
 void add_pf_mcs(std::vector<Case>& cases) {
@@ -193,20 +210,7 @@ void add_pf_mcs(std::vector<Case>& cases) {
     add("3W 2 targets", {kBoth, kBoth, kBoth});
     add("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
 
-    // A process has one queue node, and gives it back while it holds (mcs_queue.hh).
-    const auto stand_ins = [&](const char* configuration, std::vector<Script> scripts) {
-        add(configuration, {});
-        cases.back().configuration += ", stand-ins";
-        cases.back().program = program_of<locks::PfMcs>(
-            std::move(scripts), {.limits = {.t_w = 2}, .scarce_nodes = true});
-    };
-    stand_ins("2W+1R", cast_of("2W+1R"));
-    one_reader();
-    stand_ins("3W", cast_of("3W"));
-    cases.push_back(with_store_buffer(cases.back()));
-    stand_ins("2W+2R once", {writer(1), writer(1), reader(1), reader(1)});
-    stand_ins("3W 2 targets", {kBoth, kBoth, kBoth});
-    stand_ins("2W+1R 2 targets", {kBoth, kBoth, both(Mode::shared)});
+    add_stand_ins(cases);
 
     // Readers that go past a waiting writer when its round is over.
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts,
