@@ -17,13 +17,13 @@ constexpr Word kRemote{1, 0}, kOwn{0, 0};
 template <class Verb>
 Time time_of(const Layout& layout, const Costs& costs, Verb verb) {
     Time took{};
-    Simulation(layout, costs, [&](World& world, SimFabric& fabric) {
+    simulate(layout, costs, [&](World& world, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
         const Time begin = world.now();
         verb(fabric);
         took = world.now() - begin;
-    }).world.run();
+    });
     return took;
 }
 void add(SimFabric& fabric, Word word) {
@@ -57,12 +57,12 @@ TEST(SimulatedTime, OfAnAtomicOfTheOwnNodeDependsOnTheDomain) {
 /// When each rank but the last has done an atomic at the last.
 std::map<Rank, Time> race(const Layout& layout, const Costs& costs) {
     std::map<Rank, Time> ends;
-    Simulation(layout, costs, [&](World& world, SimFabric& fabric) {
+    simulate(layout, costs, [&](World& world, SimFabric& fabric) {
         if (fabric.self() == layout.ranks - 1)
             return;
         add(fabric, {layout.ranks - 1, 0});
         ends[fabric.self()] = world.now();
-    }).world.run();
+    });
     return ends;
 }
 
@@ -87,7 +87,7 @@ TEST(SimulatedTime, MessagesOfANodeQueueAtItsAdapter) {
 
 TEST(SimulatedTime, APostedVerbTakesTheOriginItsSending) {
     Time posted{}, flushed{};
-    Simulation(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
         fabric.add(kRemote, 1);
@@ -95,7 +95,7 @@ TEST(SimulatedTime, APostedVerbTakesTheOriginItsSending) {
         posted = world.now();
         fabric.flush(kRemote.rank);
         flushed = world.now();
-    }).world.run();
+    });
     EXPECT_EQ(posted, nanoseconds(50));
     EXPECT_EQ(flushed, nanoseconds(50 + 1000 + 200 + 1000));
 }
@@ -109,21 +109,21 @@ TEST(SimulatedTime, ACpuThatServesIsAskedByAFlush) {
 
 TEST(SimulatedTime, AWaiterLooksWhenTheLineHasComeToIt) {
     Time woken{};
-    Simulation(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
         if (fabric.self() == 0) {
             fabric.await(kOwn, fabric::equals(7));
             woken = world.now();
         } else {
             fabric.put(kOwn, 7);
         }
-    }).world.run();
+    });
     EXPECT_EQ(woken, nanoseconds(50 + 1000 + 100));
 }
 
 TEST(SimulatedTime, AWaitForAnotherNodesWordIsRoundTripsAndBackOffs) {
     Time seen{};
     Counts counts;
-    Simulation(kThreeNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kThreeNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
         if (fabric.self() == 0) {
             fabric.await(kRemote, fabric::equals(1));
             seen = world.now();
@@ -132,7 +132,7 @@ TEST(SimulatedTime, AWaitForAnotherNodesWordIsRoundTripsAndBackOffs) {
             world.pass(2, nanoseconds(3000));
             fabric.put(kRemote, 1);
         }
-    }).world.run();
+    });
     // The put lands at 4050; reads land at 1050, 1050 + 2120 + 8, and 2120 + 16 later.
     EXPECT_EQ(counts.round_trips, 3U);
     EXPECT_EQ(seen, nanoseconds(3 * 2120 + 8 + 16));
@@ -149,10 +149,10 @@ TEST(SimulatedTime, BackOffsGrowToABound) {
 
 TEST(SimulatedTime, DataTakeBandwidth) {
     Time took{};
-    Simulation(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
         if (fabric.self() == 0)
             world.access(0, 1, 500), took = world.now();
-    }).world.run();
+    });
     EXPECT_EQ(took, nanoseconds(50 + 1000 + 30 + 500 + 1000 + 40));
 }
 
@@ -195,7 +195,7 @@ TEST(SimulatedFabric, AFlushWaitsForWhatWasPosted) {
                 fabric.flush_all();
                 after += world.word({2, 0});
             };
-            Simulation(kThreeNodes, costs, process, seed).world.run();
+            simulate(kThreeNodes, costs, process, seed);
             ASSERT_EQ(after, 3U) << "seed " << seed;
         }
 }
@@ -227,14 +227,14 @@ TEST(SimulatedFabric, PutsMayLandSwappedUnlessFlushed) {
 TEST(SimulatedFabric, AVerbPostedToTheOwnRankComesBeforeTheNextAtomic) {
     for (const Domain domain : {Domain::cpu, Domain::nic}) {
         Value seen = 0;
-        Simulation(kTwoNodes, plain_costs(domain), [&](World& world, SimFabric& fabric) {
+        simulate(kTwoNodes, plain_costs(domain), [&](World& world, SimFabric& fabric) {
             if (fabric.self() != 0)
                 return;
             fabric.add({0, 1}, 4);
             fabric.put(kOwn, 3);
             fabric.fetch_add(kRemote, 1);
             seen = world.word(kOwn) + world.word({0, 1});
-        }).world.run();
+        });
         EXPECT_EQ(seen, 7U);
     }
 }
@@ -252,7 +252,7 @@ TEST(SimulatedFabric, FetchingVerbsHaveOneOrder) {
                 fabric.swap({2 + self, 0}, 1);
                 seen[self] = fabric.get({3 - self, 0});
             };
-            Simulation(kTwoOfTwo, costs, process, seed).world.run();
+            simulate(kTwoOfTwo, costs, process, seed);
             ASSERT_EQ(seen[0] + seen[1] > 0, true) << "each read before the other wrote";
         }
 }
@@ -278,7 +278,7 @@ TEST(SimulatedFabric, NoAtomicIsLost) {
 TEST(SimulatedFabric, ScansReadAndAddEachAddsEverywhere) {
     std::vector<Value> out(8);
     Counts counts;
-    Simulation(kTwoOfTwo, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoOfTwo, plain_costs(), [&](World& world, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
         const std::vector<Rank> ranks{0, 1, 2, 3};
@@ -288,14 +288,14 @@ TEST(SimulatedFabric, ScansReadAndAddEachAddsEverywhere) {
         fabric.scan(ranks, 8, 8, out);
         counts = world.counts(0);
         counts.round_trips -= before;
-    }).world.run();
+    });
     EXPECT_EQ(out, (std::vector<Value>{5, 6, 5, 6, 5, 6, 5, 6}));
     EXPECT_EQ(counts.round_trips, 1U);
 }
 
 TEST(SimulatedFabric, SleepersOfALineAreWokenByTheirOwnWord) {
     std::vector<Rank> order;
-    Simulation({3, 3, 0}, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate({3, 3, 0}, plain_costs(), [&](World& world, SimFabric& fabric) {
         const Rank self = fabric.self();
         if (self == 2) {
             world.pass(self, nanoseconds(1000));
@@ -306,7 +306,7 @@ TEST(SimulatedFabric, SleepersOfALineAreWokenByTheirOwnWord) {
             fabric.await({0, static_cast<Slot>(self)}, fabric::equals(1));
             order.push_back(self);
         }
-    }).world.run();
+    });
     EXPECT_EQ(order, (std::vector<Rank>{1, 0}));
 }
 

@@ -44,4 +44,9 @@ class Simulation {
     World world;
 };
 
+template <class Process>
+void simulate(const Layout& layout, const Costs& costs, Process process, std::uint64_t seed = 1) {
+    Simulation(layout, costs, process, seed).world.run();
+}
+
 } // namespace rmalock::sim
