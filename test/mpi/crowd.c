@@ -30,7 +30,7 @@ static void add_one(const struct window* w, int target) {
 static long long sum_of(struct window* w) {
     MPI_Barrier(MPI_COMM_WORLD);
     local_begin(w);
-    const long long* const mine = w->base;
+    const long long* const mine = (const long long*)w->base;
     CHECK_EQ(mine[0], mine[1]);
     long long sum = 0;
     MPI_Allreduce(mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
