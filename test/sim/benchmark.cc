@@ -10,10 +10,11 @@ namespace rmalock::sim {
 namespace {
 
 constexpr Rank kTarget = 0;
-constexpr unsigned kPilot = 2;           ///< operations of each process
-constexpr unsigned kFewest = 10;         ///< a tenth is discarded
-constexpr unsigned kMost = 100'000;      ///< as in the paper
-constexpr std::uint64_t kPatience = 100; ///< budgets after which a run is endless
+constexpr unsigned kPilot = 2;      ///< operations of each process
+constexpr unsigned kFewest = 10;    ///< a tenth is discarded
+constexpr unsigned kMost = 100'000; ///< as in the paper
+constexpr std::uint64_t kPatience =
+    100; ///< budgets, or verbs an operation, after which a run is endless
 
 double microseconds(Time time) {
     return std::chrono::duration<double, std::micro>(time).count();
@@ -125,7 +126,8 @@ Result run_so_often(const Run& run, const Window& window, unsigned operations) {
     World world(run.window.layout, window.slots(), run.costs, run.seed, [&](World& w, Rank rank) {
         Process(run, window, w, rank, tally).repeat(operations);
     });
-    world.run(run.budget * kPatience);
+    const auto all = static_cast<std::uint64_t>(run.window.layout.ranks) * operations;
+    world.run(std::max(run.budget, all) * kPatience);
     return tally.result(world);
 }
 

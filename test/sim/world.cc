@@ -262,7 +262,9 @@ Time World::service(const Message& message) const {
 void World::send(Rank rank, const Message& message) {
     demand(rank, message.operation.word);
     State& state = at(rank);
-    ++state.counts.verbs, ++state.counts.messages, ++verbs_;
+    if (message.operation.verb != Verb::flush) // what a flush asks is no verb
+        ++state.counts.verbs, ++state.counts.messages;
+    ++verbs_;
     state.ahead += costs_.send;
     Time leaves = now_ + state.ahead;
     if (costs_.served_by == ServedBy::adapter) {
