@@ -61,7 +61,7 @@ TEST(Room, DescriptorsAreCounted) {
     rlimit limit{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
     EXPECT_EQ(before.limit, limit.rlim_cur);
-    const int more = open("/dev/null", O_RDONLY);
+    const int more = ::open("/dev/null", O_RDONLY);
     EXPECT_EQ(Descriptors::count().used, before.used + 1);
     close(more);
     EXPECT_EQ(Descriptors::count().used, before.used);
