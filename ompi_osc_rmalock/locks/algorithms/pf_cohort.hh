@@ -229,11 +229,12 @@ class PfCohort : private PfCohortWords {
     }
 
     Hold acquire_exclusive(Rank target) {
-        const auto entry = cohort_.enter(cohort(target), target, qnodes_, limits_.t_l);
+        const Word node = record(my_node_, target);
+        const auto entry = cohort_.enter(cohort(node), target, qnodes_, limits_.t_l);
         if (!entry) [[unlikely]]
             return acquire_alone(target);
         if (!entry->lock)
-            return Cohort<F>::hold(fetch_for_cohort(target), entry->passed);
+            return Cohort<F>::hold(fetch_for_cohort(target, node), entry->passed);
         // The giver does not know the taker.
         if (entry->passed == 0)
             fabric_.handed_over(fabric_.self());
@@ -245,7 +246,8 @@ class PfCohort : private PfCohortWords {
             return release_alone(target, held);
         const CohortHold mine = extended(target, Cohort<F>::unpacked(held));
         const Value passed = Cohort<F>::passed_of(held);
-        const auto words = cohort(target);
+        const Word node = record(my_node_, target);
+        const auto words = cohort(node);
         const bool stays = mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
                            cohort_.has_next(words, mine);
         if (stays) {
@@ -255,7 +257,7 @@ class PfCohort : private PfCohortWords {
             cohort_.pass(words, next, passed);
             return;
         }
-        give_home(target, mine, record(my_node_, target));
+        give_home(target, mine, node, true);
         cohort_.leave(words, mine, passed);
     }
 
@@ -279,9 +281,9 @@ class PfCohort : private PfCohortWords {
         return NodeRecords::at_each_rank(machine, kRecordSlots / fabric::kWordsPerLine);
     }
     Word record(std::size_t node, Rank target) const { return records_.at(node, target); }
-    typename Cohort<F>::Words cohort(Rank target) const {
-        const Word at = record(my_node_, target);
-        return {field(at, kCome), field(at, kBaton), field(at, kWaiting)};
+    /// Of the cohort whose record begins with `node`.
+    static typename Cohort<F>::Words cohort(Word node) {
+        return {field(node, kCome), field(node, kBaton), field(node, kWaiting)};
     }
     Word counter(std::size_t node, Rank target) const {
         return field(record(node, target), kCounter);
@@ -301,8 +303,8 @@ class PfCohort : private PfCohortWords {
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    CohortHold fetch_for_cohort(Rank target) {
-        const Word node = record(my_node_, target), met_others = field(node, kMetOthers);
+    CohortHold fetch_for_cohort(Rank target, Word node) {
+        const Word met_others = field(node, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != 0;
         if (queues_first && queue_.join(word(target, kTail), node))
             return take_over(target, node, queue_.await_status(node), 0);
@@ -370,7 +372,7 @@ class PfCohort : private PfCohortWords {
         const bool at_node = at != 0 && at != kAtStandIn;
         const Word node = at_node ? qnodes_.node(at - 1) : word(target, kStandIn);
         held.opaque &= ~kAlone;
-        give_home(target, extended(target, Cohort<F>::unpacked(held)), node);
+        give_home(target, extended(target, Cohort<F>::unpacked(held)), node, false);
     }
 
     /// A chain at its end begins anew if its owner sees, for nothing, that no reader waits for
@@ -382,9 +384,8 @@ class PfCohort : private PfCohortWords {
         return mine;
     }
 
-    /// `node`: of the cohort in the home's queue, if it is there.
-    void give_home(Rank target, const CohortHold& mine, Word node) {
-        const bool of_cohort = node == record(my_node_, target);
+    /// `node`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
+    void give_home(Rank target, const CohortHold& mine, Word node, bool of_cohort) {
         Value succ = 0;
         if (mine.queued) {
             queue_.take_status(node);

@@ -70,7 +70,7 @@ class McsQueue {
 
     /// Where the first of the queue, which stands at `node`, is to stand while it holds the lock.
     Word kept(QueueNodes& qnodes, Word tail, Word node, Word stand_in) {
-        if (!qnodes.scarce()) [[likely]]
+        if (!qnodes.spared(node)) [[likely]]
             return node;
         move_hold(tail, node, stand_in);
         qnodes.give(node);

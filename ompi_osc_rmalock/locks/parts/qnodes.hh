@@ -5,9 +5,10 @@
 // state: others write into it, only its owner waits on it. Nodes are all zero while they are free.
 //
 // A process has a node for each rank, and never more than kMostNodes. With more ranks than that,
-// half of the nodes are spared for waits: a holder that finds fewer of them free moves its place in
-// the queue to a stand-in at the target (mcs_queue.hh). So the locks that a process holds are
-// bounded by nothing, and those that its threads await at once by the nodes.
+// the last half of the nodes is spared for waits, and is taken only while the first half is in use:
+// a holder with one of these moves its place in the queue to a stand-in at the target
+// (mcs_queue.hh). So the locks that a process holds are bounded by nothing, and those that its
+// threads await at once by the nodes.
 //
 // A name is 40 bits, so that a word has room for a count or a kind beside it:
 //
@@ -68,7 +69,9 @@ class QueueNodes {
     };
 
     /// Nodes from slot `first` of rank `self` on, zeroed before anybody uses them.
-    QueueNodes(Rank self, Slot first, Room room) : self_(self), first_(first), room_(room) {}
+    QueueNodes(Rank self, Slot first, Room room)
+        : self_(self), first_(first),
+          first_spared_(first + (room.nodes - room.spared) * kNodeSlots), room_(room) {}
 
     /// A free node. Where all are in use, as many threads of the process wait for locks of the
     /// window: this one waits until one of them has its lock.
@@ -87,11 +90,8 @@ class QueueNodes {
 
     void give(Word node) { std::atomic_ref(used_).fetch_and(~(Value{1} << index(node))); }
 
-    /// Whether a holder had better give its node back.
-    bool scarce() const {
-        const Value used = std::atomic_ref(used_).load(std::memory_order_relaxed);
-        return room_.nodes - static_cast<unsigned>(std::popcount(used)) < room_.spared;
-    }
+    /// Whether a holder is to give `node`, one of these, back.
+    bool spared(Word node) const { return node.slot >= first_spared_; }
 
     /// Whether `node` is one of these, and not a stand-in.
     bool own(Word node) const {
@@ -104,9 +104,9 @@ class QueueNodes {
 
   private:
     Rank self_;
-    Slot first_;
+    Slot first_, first_spared_;
     Room room_;
-    alignas(8) mutable Value used_ = 0;
+    alignas(8) Value used_ = 0;
 };
 
 } // namespace rmalock::locks
