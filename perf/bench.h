@@ -176,6 +176,8 @@ void run_accumulate_array_exclusive(struct bench* bench);
 void run_flush(struct bench* bench);
 void run_flush_local(struct bench* bench);
 void run_flush_all(struct bench* bench);
+/* cases_window.c */
+void run_window(struct bench* bench);
 /* cases_sweep.c */
 void run_sweep_put(struct bench* bench);
 void run_sweep_get(struct bench* bench);

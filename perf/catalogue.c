@@ -20,6 +20,7 @@ enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WI
  * --size share an epoch (0 where the size is fixed), and what computes the window's size instead.
  */
 #define WORDS "allocate", 2, 200, WORD_WINDOW, 0, NULL
+#define WINDOW "allocate,create", 2, 100, WORD_WINDOW, 0, NULL
 #define ARRAY "allocate", 2, 200, ARRAY_WINDOW, 0, NULL
 #define SWEEP_ROW                                                                                  \
     "MPI-4.0 12.3", "operation, type, bytes, layout, depth", "latency, ns", "allocate", 2, 30,     \
@@ -72,6 +73,7 @@ const struct bench_case catalogue[] = {
     {"flush_all", run_flush_all, MPI_FLUSH, "nothing outstanding", "latency, ns", WORDS},
     {"fence", run_fence, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
     {"pscw", run_pscw, MPI_ACTIVE, "one 8 B put", "epoch, ns", WORDS},
+    {"window", run_window, "MPI-4.0 12.2, 12.5.3", "-", "create, first lock_all, free, ns", WINDOW},
     {"lock_put_unlock", run_lock_put_unlock, PAPER "5.1, fig. 3a", "1 B .. 1 MB",
      "latency, ns", LATENCY},
     {"lock_get_unlock", run_lock_get_unlock, PAPER "5.1, fig. 3b", "1 B .. 1 MB",

@@ -13,6 +13,7 @@ perf_rma_bench_sources = \
 	perf/cases_calls.c \
 	perf/cases_locks.c \
 	perf/cases_sweep.c \
+	perf/cases_window.c \
 	perf/cases_dht.c \
 	perf/dht.c \
 	perf/cases_lu.c \
