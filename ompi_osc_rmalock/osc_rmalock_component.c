@@ -366,6 +366,10 @@ static vote_t elect(struct ompi_communicator_t* comm, const rmalock_comm_t* core
     return ballot->vote;
 }
 
+/* What query has last agreed on in this thread: Open MPI calls select for the window next, and the
+ * processes need not agree a second time. */
+static _Thread_local vote_t elected;
+
 static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor) {
     const rmalock_comm_t core_comm = osc_rmalock_comm(comm, MPI_WIN_FLAVOR_SHARED == flavor);
@@ -388,7 +392,7 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
     if (VOTE_SERVE != all && ('\0' != *why || 0 == core_comm.rank)) {
         tell_why(&core_comm, flavor, mine, '\0' != *why ? why : "another process declined");
     }
-    /* A refusal is carried out in select. */
+    elected = all; /* a refusal is carried out in select */
     return VOTE_DECLINE == all ? -1 : ballot.priority;
 }
 
@@ -456,10 +460,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
                             int* model) {
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
-    const bool good = window_params(info, &params, values, why, sizeof why);
-    ballot_t ballot = {.vote = good ? VOTE_SERVE : VOTE_REFUSE};
-    agree(comm, &ballot);
-    if (VOTE_REFUSE == ballot.vote) {
+    if (!window_params(info, &params, values, why, sizeof why) || VOTE_REFUSE == elected) {
         osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
         return OMPI_ERR_BAD_PARAM;
     }
