@@ -14,7 +14,8 @@
 namespace rmalock::network {
 namespace {
 
-/// What a rank tells first.
+/// What a rank tells first. The bytes of its two keys follow it, in as much room as the node's table
+/// has for them.
 struct Outcome {
     ucx::RemoteAddress state, memory;
     std::int32_t error;
@@ -35,7 +36,7 @@ class Exchange {
 
     rmalock_status_t tell_outcomes(const Exposed& mine);
     int first_error() const;
-    rmalock_status_t exchange_keys(const Exposed& mine);
+    void note_keys();
     rmalock_status_t exchange_addresses();
     bool all_have_room() const {
         return std::all_of(outcomes_.begin(), outcomes_.end(),
@@ -50,11 +51,17 @@ class Exchange {
             return worker_.find(rank.peer) != nullptr;
         });
     }
-    void note(Rank rank, std::span<const std::byte> keys);
+    Outcome outcome_of(const Exposed& exposed);
+    std::size_t key_room() const { return table_.stride() - sizeof(Reach); }
+    std::span<const std::byte> keys_of(Rank rank) const {
+        const std::size_t at = static_cast<std::size_t>(rank) * (sizeof(Outcome) + key_room());
+        return std::span(told_).subspan(at + sizeof(Outcome), of(rank).keys());
+    }
+    void note(Rank rank);
     /// `mine`, which gets `room` bytes, of all ranks, one behind the other.
     rmalock_status_t gather(ucx::Bytes mine, std::size_t room, ucx::Bytes& all) const {
         mine.resize(room);
-        all.resize(room * outcomes_.size());
+        all.resize(room * ranks_.all.size());
         return status(comm_.allgather(comm_.handle, mine.data(), all.data(), room) == 0);
     }
     static rmalock_status_t status(bool worked) { return worked ? RMALOCK_OK : RMALOCK_ERR_COMM; }
@@ -65,10 +72,11 @@ class Exchange {
     const rmalock_comm_t& comm_;
     const Endpoints& ranks_;
     const ReachTable table_;
+    ucx::Bytes told_; ///< outcomes and keys, as they came
     std::vector<Outcome> outcomes_;
 };
 
-rmalock_status_t Exchange::tell_outcomes(const Exposed& exposed) {
+Outcome Exchange::outcome_of(const Exposed& exposed) {
     Outcome mine{};
     mine.state = exposed.state;
     mine.memory = exposed.memory;
@@ -80,11 +88,27 @@ rmalock_status_t Exchange::tell_outcomes(const Exposed& exposed) {
     if (mine.error == 0) {
         mine.state_key = static_cast<std::uint16_t>(exposed.state_key.size());
         mine.memory_key = static_cast<std::uint16_t>(exposed.memory_key.size());
-        if (sizeof(Reach) + mine.keys() > table_.stride())
+        if (mine.keys() > key_room())
             mine.error = EMSGSIZE;
     }
-    outcomes_.resize(static_cast<std::size_t>(comm_.size));
-    return status(comm_.allgather(comm_.handle, &mine, outcomes_.data(), sizeof mine) == 0);
+    return mine;
+}
+
+rmalock_status_t Exchange::tell_outcomes(const Exposed& exposed) {
+    const Outcome mine = outcome_of(exposed);
+    ucx::Bytes bytes(sizeof mine);
+    std::memcpy(bytes.data(), &mine, sizeof mine);
+    if (mine.error == 0) {
+        bytes.insert(bytes.end(), exposed.state_key.begin(), exposed.state_key.end());
+        bytes.insert(bytes.end(), exposed.memory_key.begin(), exposed.memory_key.end());
+    }
+    const std::size_t room = sizeof mine + key_room();
+    if (const rmalock_status_t status = gather(std::move(bytes), room, told_); status != RMALOCK_OK)
+        return status;
+    outcomes_.resize(ranks_.all.size());
+    for (std::size_t r = 0; r < outcomes_.size(); ++r)
+        std::memcpy(&outcomes_[r], told_.data() + r * room, sizeof(Outcome));
+    return RMALOCK_OK;
 }
 
 int Exchange::first_error() const {
@@ -107,21 +131,14 @@ bool Exchange::has_room() {
     return has;
 }
 
-rmalock_status_t Exchange::exchange_keys(const Exposed& mine) {
-    std::size_t room = 1;
-    for (const Outcome& outcome : outcomes_)
-        room = std::max(room, outcome.keys());
-    ucx::Bytes keys = mine.state_key, all;
-    keys.insert(keys.end(), mine.memory_key.begin(), mine.memory_key.end());
-    if (const rmalock_status_t status = gather(std::move(keys), room, all); status != RMALOCK_OK)
-        return status;
+void Exchange::note_keys() {
     for (Rank r = 0; ranks_.is_first_of_node() && r < ranks_.size(); ++r)
-        note(r, std::span(all).subspan(static_cast<std::size_t>(r) * room, of(r).keys()));
-    return RMALOCK_OK;
+        note(r);
 }
 
-void Exchange::note(Rank rank, std::span<const std::byte> keys) {
+void Exchange::note(Rank rank) {
     const Outcome& outcome = of(rank);
+    const std::span<const std::byte> keys = keys_of(rank);
     Reach& reach = table_[rank];
     reach = {.peer = ranks_.of(rank).peer,
              .state = outcome.state,
@@ -184,9 +201,8 @@ rmalock_status_t exchange(Network& network, const rmalock_comm_t& comm, const En
     *first = status == RMALOCK_OK ? exchange.first_error() : 0;
     if (status != RMALOCK_OK || *first != 0)
         return status;
-    status = exchange.exchange_keys(mine);
-    if (status == RMALOCK_OK)
-        status = exchange.exchange_addresses();
+    exchange.note_keys();
+    status = exchange.exchange_addresses();
     return status != RMALOCK_OK || exchange.all_have_room() ? status : exchange.connect_in_turn();
 }
 
