@@ -51,4 +51,13 @@ LockRequestWire to_wire(const LockRequest& request) {
     return mine;
 }
 
+std::uint64_t fingerprint(const LockRequestWire& request) {
+    static_assert(std::has_unique_object_representations_v<LockRequestWire>);
+    const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
+    std::uint64_t hash = 14695981039346656037U; // FNV-1a
+    for (const char c : bytes)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    return hash;
+}
+
 } // namespace rmalock::locks

@@ -34,6 +34,9 @@ static_assert(std::is_trivially_copyable_v<LockRequestWire>);
 
 LockRequestWire to_wire(const LockRequest& request);
 
+/// By which processes see whether they ask for the same, without sending all of it.
+std::uint64_t fingerprint(const LockRequestWire& request);
+
 /// What each process contributes. The window may set `place.node` to what it knows; else all are on
 /// one node.
 struct ProcessInfo {

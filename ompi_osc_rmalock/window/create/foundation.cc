@@ -30,73 +30,86 @@ void* memory_of(const rmalock_spec_t& spec, const Plan& plan, const Segment& seg
     return plan.mapped() ? segment.base() + plan.my_memory() : spec.base;
 }
 
-/// Opens the file of the node's segment; `file` is that of the node's first rank, there. If a
-/// process cannot open one without a name (a container forbids it, or is another one), all nodes
-/// make files with names. `error`, 0 or an errno, is this process's own.
-Status open_file(const rmalock_spec_t& spec, const Plan& plan, std::unique_ptr<SegmentFile>& file,
-                 OpenFile& opened, int& error) {
+/// In place of an errno: a process cannot open a file that has no name (a container forbids it, or
+/// is another one). A file with a name helps.
+constexpr int kNeedsName = -1;
+
+/// Opens and maps the node's segment, whose first rank has made `file`. Returns 0, an errno or
+/// kNeedsName, for this process alone.
+int map(const rmalock_spec_t& spec, const Plan& plan, const SegmentFile::Name& file,
+        OpenFile& opened, Segment& segment) {
+    if (const int error = opened.open(spec.params.shm_dir, file); error != 0)
+        return file.is_named() ? error : kNeedsName;
+    return Segment::map(opened, plan.bytes(), plan.mine(), segment);
+}
+
+/// Lets other nodes reach this process. `error` is what map() returned here; *first becomes the
+/// first one of all processes. When this returns, everybody has opened the file.
+Status join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remote,
+            const Segment& segment, int error, int* first) {
     const rmalock_comm_t& comm = spec.comm;
-    bool unnamed = false;
-    for (Rank r = 0; r < comm.size; ++r)
-        unnamed |= plan.share(r).node == r && !plan.share(r).file.is_named();
-    error = opened.open(spec.params.shm_dir, plan.share(comm.node).file);
-    int first = 0;
-    if (unnamed && comm.size > 1)
-        if (const Status status = first_error(comm, error, &first); status != RMALOCK_OK)
-            return status;
-    if (first == 0)
-        return RMALOCK_OK;
+    if (remote == nullptr)
+        return first_error(comm, error, first);
+    if (error == 0)
+        error = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
+                               memory_of(spec, plan, segment),
+                               spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
+    const network::Exposed mine = error == 0 ? remote->exposed() : network::Exposed{.error = error};
+    const network::Endpoints ranks = plan.endpoints();
+    const network::ReachTable reaches = plan.reaches(segment.base());
+    const Status status = network::exchange(remote->network(), comm, ranks, reaches, mine, first);
+    if (status == RMALOCK_OK && *first == 0) {
+        remote->open(ranks, reaches, waiter_for(spec, plan));
+        remote->set_domain(plan.domain());
+    }
+    return status;
+}
+
+/// Maps the segment and joins, by files with names, for the rest of the program.
+Status join_by_names(const rmalock_spec_t& spec, const Plan& plan, Foundation& foundation,
+                     int* first) {
+    const rmalock_comm_t& comm = spec.comm;
+    std::unique_ptr<SegmentFile> file;
     SegmentFile::use_names();
-    if (file != nullptr)
+    if (plan.first_of_node())
         file = std::make_unique<SegmentFile>(spec.params.shm_dir);
     const SegmentFile::Name mine = file != nullptr ? file->name() : SegmentFile::Name{};
     std::vector<SegmentFile::Name> names(static_cast<std::size_t>(comm.size));
     if (comm.allgather(comm.handle, &mine, names.data(), sizeof mine) != 0)
         return RMALOCK_ERR_COMM;
-    error = opened.open(spec.params.shm_dir, names[static_cast<std::size_t>(comm.node)]);
-    return RMALOCK_OK;
+    OpenFile opened;
+    const int error =
+        map(spec, plan, names[static_cast<std::size_t>(comm.node)], opened, foundation.segment);
+    return join(spec, plan, foundation.remote.get(), foundation.segment, error, first);
 }
 
-/// Lets other nodes reach this process; all processes return the same. `error`, 0 or an errno, is
-/// this process's, which has mapped the segment if it is 0.
-Status join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remote,
-            const Segment& segment, int error) {
+/// What all ranks contribute. `request` becomes that of rank 0: an info value is each process's
+/// own, and one window has one lock. What follows from it goes round once more where they differ.
+Status gather_shares(const rmalock_spec_t& spec, const Share& mine, locks::LockRequestWire& request,
+                     std::vector<Share>& shares) {
     const rmalock_comm_t& comm = spec.comm;
-    int first = 0;
-    Status status;
-    if (remote == nullptr) {
-        status = first_error(comm, error, &first);
-    } else {
-        if (error == 0)
-            error = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
-                                   memory_of(spec, plan, segment),
-                                   spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
-        const network::Exposed mine =
-            error == 0 ? remote->exposed() : network::Exposed{.error = error};
-        const network::Endpoints ranks = plan.endpoints();
-        const network::ReachTable reaches = plan.reaches(segment.base());
-        status = network::exchange(remote->network(), comm, ranks, reaches, mine, &first);
-        if (status == RMALOCK_OK && first == 0) {
-            remote->open(ranks, reaches, waiter_for(spec, plan));
-            remote->set_domain(plan.domain());
-        }
-    }
-    if (status != RMALOCK_OK || first == 0)
-        return status;
-    if (comm.rank == 0)
-        report(0, "a segment of %zu bytes in '%s' could not be made: %s", plan.bytes(),
-               spec.params.shm_dir, std::strerror(first));
-    return RMALOCK_ERR_NO_MEM;
+    shares.resize(static_cast<std::size_t>(comm.size));
+    if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
+        return RMALOCK_ERR_COMM;
+    if (std::all_of(shares.begin(), shares.end(),
+                    [&](const Share& share) { return share.request == shares.front().request; }))
+        return RMALOCK_OK;
+    if (comm.broadcast(comm.handle, &request, sizeof request, 0) != 0)
+        return RMALOCK_ERR_COMM;
+    const locks::ProcessInfo info = Plan::info_of(spec, request);
+    std::vector<locks::ProcessInfo> infos(shares.size());
+    if (comm.allgather(comm.handle, &info, infos.data(), sizeof info) != 0)
+        return RMALOCK_ERR_COMM;
+    for (std::size_t r = 0; r < shares.size(); ++r)
+        shares[r].info = infos[r];
+    return RMALOCK_OK;
 }
 
 } // namespace
 
 Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
     const rmalock_comm_t& comm = spec.comm;
-    // An info value is each process's own; one window has one lock.
     locks::LockRequestWire request = Plan::request(spec.params);
-    if (comm.broadcast(comm.handle, &request, sizeof request, 0) != 0)
-        return RMALOCK_ERR_COMM;
     std::unique_ptr<network::Remote>& remote = foundation.remote;
     std::unique_ptr<SegmentFile> file;
     Share mine = Plan::share_of(spec, request);
@@ -111,21 +124,25 @@ Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
         mine.id = remote->id().value();
         mine.atomics = network->atomics();
     }
-    std::vector<Share> shares(static_cast<std::size_t>(comm.size));
-    if (comm.allgather(comm.handle, &mine, shares.data(), sizeof mine) != 0)
-        return RMALOCK_ERR_COMM;
+    std::vector<Share> shares;
+    if (const Status status = gather_shares(spec, mine, request, shares); status != RMALOCK_OK)
+        return status;
     const Plan& plan = foundation.plan.emplace(spec, request, std::move(shares));
     if (!plan.networked())
         remote.reset();
 
+    int first = 0;
     OpenFile opened;
-    int error = 0;
-    if (const Status status = open_file(spec, plan, file, opened, error); status != RMALOCK_OK)
+    const int error = map(spec, plan, plan.share(comm.node).file, opened, foundation.segment);
+    Status status = join(spec, plan, remote.get(), foundation.segment, error, &first);
+    if (status == RMALOCK_OK && first == kNeedsName)
+        status = join_by_names(spec, plan, foundation, &first);
+    if (status != RMALOCK_OK || first == 0)
         return status;
-    if (error == 0)
-        error = Segment::map(opened, plan.bytes(), plan.mine(), foundation.segment);
-    return join(spec, plan, remote.get(), foundation.segment,
-                error); // everybody has opened the file
+    if (comm.rank == 0)
+        report(0, "a segment of %zu bytes in '%s' could not be made: %s", plan.bytes(),
+               spec.params.shm_dir, std::strerror(first));
+    return RMALOCK_ERR_NO_MEM;
 }
 
 } // namespace rmalock::window

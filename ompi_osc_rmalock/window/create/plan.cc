@@ -54,9 +54,16 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& r
     mine.page_aligned = spec.page_aligned;
     mine.node_fence = spec.params.membarrier && fabric::join_node_fences();
     mine.threads = host().threads;
-    mine.info = locks::process_info(request, spec.oversubscribed);
-    mine.info.place.node = spec.comm.node;
+    mine.request = locks::fingerprint(request);
+    mine.info = info_of(spec, request);
     return mine;
+}
+
+locks::ProcessInfo Plan::info_of(const rmalock_spec_t& spec,
+                                 const locks::LockRequestWire& request) {
+    locks::ProcessInfo info = locks::process_info(request, spec.oversubscribed);
+    info.place.node = spec.comm.node;
+    return info;
 }
 
 namespace {

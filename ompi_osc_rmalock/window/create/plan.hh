@@ -34,6 +34,7 @@ struct Share {
         atomics; ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous, page_aligned, summary;
     bool node_fence, threads; ///< may be fenced by others of its node; has several threads in MPI
+    std::uint64_t request; ///< locks::fingerprint of what this process asks for
     locks::ProcessInfo info;
 };
 
@@ -45,6 +46,8 @@ struct Share {
 class Plan {
   public:
     static locks::LockRequestWire request(const rmalock_params_t& params);
+    static locks::ProcessInfo info_of(const rmalock_spec_t& spec,
+                                      const locks::LockRequestWire& request);
     static Share share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& request);
     Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
          std::vector<Share> shares);
