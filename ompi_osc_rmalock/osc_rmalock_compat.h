@@ -89,6 +89,15 @@ static inline void osc_rmalock_info_show(struct ompi_win_t* win, const char* key
                                  (osc_rmalock_info_text_t)value, osc_rmalock_info_keep);
 }
 
+/* The same, whatever the program has given for the key. */
+static inline void osc_rmalock_info_insist(struct ompi_win_t* win, const char* key,
+                                           const char* value) {
+    if (NULL != win->super.s_info) {
+        (void)opal_info_set(win->super.s_info, key, value);
+    }
+    osc_rmalock_info_show(win, key, value);
+}
+
 /* Hardware threads this node offers, 0 if unknown. */
 static inline int osc_rmalock_usable_cpus(void) {
     if (OPAL_SUCCESS != opal_hwloc_base_get_topology()) {

@@ -451,8 +451,9 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
         osc_rmalock_info_show(win, "alloc_shared_noncontig",
                               info_says(info, "alloc_shared_noncontig") ? "true" : "false");
     }
-    osc_rmalock_info_show(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
-    osc_rmalock_info_show(win, "rmalock_lock_reason", reason);
+    /* Not what was asked for: that can be `auto`, or another lock than rank 0's. */
+    osc_rmalock_info_insist(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
+    osc_rmalock_info_insist(win, "rmalock_lock_reason", reason);
 }
 
 static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,

@@ -167,6 +167,48 @@ static void shown_hints(void) {
     }
 }
 
+static void has_lock(MPI_Win win, const char* lock) {
+    MPI_Info info;
+    char value[64] = "nothing", reason[MPI_MAX_INFO_VAL + 1] = "";
+    int found;
+    OK(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "rmalock_lock", sizeof value - 1, value, &found);
+    MPI_Info_get(info, "rmalock_lock_reason", MPI_MAX_INFO_VAL, reason, &found);
+    MPI_Info_free(&info);
+    CHECK_THAT(strcmp(value, lock) == 0, "the lock is shown as %s, not as %s", value, lock);
+    CHECK(*reason != '\0');
+}
+
+/// A window has one lock, that of rank 0, and MPI_Win_get_info shows it to the others, too.
+static void lock_of_rank_0(void) {
+    struct window w;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "rmalock_lock", T.rank == 0 ? "fompi_rw" : T.rank == 1 ? "rma_rw" : "auto");
+    const bool opened =
+        window_open_with(&w, T.flavor, MPI_COMM_WORLD, sizeof(int), sizeof(int), info);
+    MPI_Info_free(&info);
+    if (!opened)
+        return;
+    if (is_served_by_rmalock(w.win))
+        has_lock(w.win, "fompi_rw");
+    for (int i = 0; i < 100; ++i) { // two locks would not exclude each other
+        int value;
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
+        OK(MPI_Get(&value, 1, MPI_INT, 0, at(&w, 0, 0), 1, MPI_INT, w.win));
+        OK(MPI_Win_flush(0, w.win));
+        ++value;
+        OK(MPI_Put(&value, 1, MPI_INT, 0, at(&w, 0, 0), 1, MPI_INT, w.win));
+        OK(MPI_Win_unlock(0, w.win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    local_begin(&w);
+    if (T.rank == 0)
+        CHECK_EQ(100 * T.ranks, *(volatile int*)w.base);
+    local_end(&w);
+    window_close(&w);
+}
+
 /// What a program asks for, up to a page; and a cache line whatever it asks for.
 static void memory_alignment(void) {
     static const char* const kAsked[] = {"16", "64", "128", "4096"};
@@ -624,6 +666,7 @@ static const struct test_case cases[] = {
     {.name = "attributes", .run = attributes, .each = IN_ANY},
     {.name = "name_group_and_info", .run = name_group_and_info, .each = IN_ANY},
     {.name = "shown_hints", .run = shown_hints, .each = IN_ANY},
+    {.name = "lock_of_rank_0", .run = lock_of_rank_0, .each = IN_ANY},
     {.name = "standard_hints", .run = standard_hints, .each = IN_ANY},
     {.name = "without_locks", .run = without_locks, .needs = IN_ALLOCATE},
     {.name = "memory_alignment", .run = memory_alignment, .needs = IN_ALLOCATE},
