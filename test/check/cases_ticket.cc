@@ -55,7 +55,7 @@ Case passing_mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("passing_ticket/") + name;
     c.configuration = "3W x3 T_L=1";
-    c.program = in_turn(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kNext, 1);
+    c.program = in_turn(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kTicket, 1);
     c.expected = expected;
     c.limits.look_past_deadlocks = expected == Failure::exclusion;
     return c;

@@ -20,9 +20,10 @@ class PassingTicketMutant {
     using Mutation = PassingTicketMutation;
     using Value = locks::Value;
     using Word = locks::Word;
+    using W = locks::PassingTicketWord<2>;
 
   public:
-    static constexpr Value kNext = 1 << 4;
+    static constexpr Value kTicket = W::kNext;
 
     static constexpr locks::LockTraits kTraits = locks::PassingTicket<F>::kTraits;
 
@@ -31,7 +32,7 @@ class PassingTicketMutant {
     locks::Hold acquire_exclusive(locks::Rank target) {
         const Word word{target, home_};
         const auto start = fabric_.mark();
-        const Value before = fabric_.compare_swap(word, 0, kHeld);
+        const Value before = fabric_.compare_swap(word, 0, W::kHeld);
         if (before != 0 && !passes(word, before))
             take_in_turn(word, start);
         return {};
@@ -41,35 +42,28 @@ class PassingTicketMutant {
         if (M == Mutation::release_by_put)
             fabric_.put({target, home_}, 0);
         else
-            fabric_.add({target, home_}, Value{0} - kHeld);
+            fabric_.add({target, home_}, Value{0} - W::kHeld);
     }
 
     locks::Hold acquire_shared(locks::Rank target) { return acquire_exclusive(target); }
     void release_shared(locks::Rank target, locks::Hold hold) { release_exclusive(target, hold); }
 
   private:
-    // [ next:2 | serving:2 | passed:1 | held:1 ], and `next` may grow.
-    static constexpr Value kHeld = 1, kPassed = 2, kServing = 4;
-
-    static bool held(Value word) { return (word & kHeld) != 0; }
-    static Value next(Value word) { return word / kNext % 4; }
-    static Value serving(Value word) { return word / kServing % 4; }
-
     bool passes(Word word, Value seen) {
         const Value expected = seen;
         if (M == Mutation::passes_held)
-            seen &= ~kHeld;
-        const Value count = M == Mutation::passes_uncounted ? 0 : kPassed;
-        return !held(seen) && (seen & kPassed) == 0 &&
-               fabric_.compare_swap(word, expected, (seen + count) | kHeld) == expected;
+            seen &= ~W::kHeld;
+        const Value count = M == Mutation::passes_uncounted ? 0 : W::kPassed;
+        return !W::held(seen) && W::passed(seen) < 1 &&
+               fabric_.compare_swap(word, expected, (seen + count) | W::kHeld) == expected;
     }
 
     void take_in_turn(Word word, std::uint64_t start) {
-        const Value mine = next(fabric_.fetch_add(word, kNext));
+        const Value mine = W::next(fabric_.fetch_add(word, W::kNext));
         for (;;) {
             fabric_.rewind(start, mine);
-            const Value seen =
-                fabric_.await(word, [mine](Value v) { return !held(v) && serving(v) == mine; });
+            const Value seen = fabric_.await(
+                word, [mine](Value v) { return !W::held(v) && W::serving(v) == mine; });
             const Value then = without_first(seen);
             if (M == Mutation::takes_blindly) {
                 fabric_.fetch_add(word, then - seen);
@@ -81,12 +75,12 @@ class PassingTicketMutant {
     }
 
     static Value without_first(Value word) {
-        if (next(word) == (serving(word) + 1) % 4 || M == Mutation::resets_counters)
-            return kHeld;
-        const Value rest = word & ~kPassed;
-        if (M == Mutation::keeps_carry || serving(word) != 3)
-            return rest + kServing + kHeld;
-        return rest - 3 * kServing + kHeld;
+        if (M == Mutation::resets_counters)
+            return W::kHeld;
+        const Value rest = word - W::passed(word) * W::kPassed;
+        if (M == Mutation::keeps_carry && W::serving(word) == W::kCounter)
+            return rest + (Value{1} << W::kServingShift) + W::kHeld;
+        return W::without_first(word);
     }
 
     F& fabric_;

@@ -20,6 +20,7 @@ template <fabric::Fabric F, TicketMutation M>
 class TicketMutant {
     using Mutation = TicketMutation;
     using Value = locks::Value;
+    using W = locks::TicketWord<2>;
 
   public:
     static constexpr locks::LockTraits kTraits = locks::Ticket<F>::kTraits;
@@ -28,20 +29,22 @@ class TicketMutant {
 
     locks::Hold acquire_exclusive(locks::Rank target) {
         const locks::Word word{target, home_};
-        const Value mine = next(take(word));
+        const Value mine = W::next(take(word));
         fabric_.await(word, [mine](Value v) {
+            const Value serving = W::serving(v);
             if (M == Mutation::waits_for_at_least)
-                return serving(v) >= mine;
-            return serving(v) == mine ||
-                   (M == Mutation::enters_early && ((serving(v) + 1) & kLast) == mine);
+                return serving >= mine;
+            return serving == mine ||
+                   (M == Mutation::enters_early && ((serving + 1) & W::kLast) == mine);
         });
         return {.opaque = mine};
     }
 
     void release_exclusive(locks::Rank target, locks::Hold hold) {
         const locks::Word word{target, home_};
-        const bool wraps = hold.opaque == kLast && M != Mutation::keeps_carry;
-        const Value change = (M == Mutation::serves_two ? 2 : 1) - (wraps ? kNext : 0);
+        const bool wraps = hold.opaque == W::kLast && M != Mutation::keeps_carry;
+        const Value served = M == Mutation::serves_two ? 2 * W::kServed : W::kServed;
+        const Value change = wraps ? served - W::kNext : served;
         if (M == Mutation::release_by_put)
             fabric_.put(word, fabric_.get(word) + change);
         else
@@ -52,21 +55,14 @@ class TicketMutant {
     void release_shared(locks::Rank target, locks::Hold hold) { release_exclusive(target, hold); }
 
   private:
-    static constexpr unsigned kBits = 2;
-    static constexpr Value kLast = (Value{1} << kBits) - 1;
-    static constexpr Value kNext = Value{1} << kBits;
-
-    static Value next(Value word) { return word >> kBits & kLast; }
-    static Value serving(Value word) { return word & kLast; }
-
     Value take(locks::Word word) {
         if (M != Mutation::get_then_add && M != Mutation::get_then_put)
-            return fabric_.fetch_add(word, kNext);
+            return fabric_.fetch_add(word, W::kNext);
         const Value before = fabric_.get(word);
         if (M == Mutation::get_then_add)
-            fabric_.fetch_add(word, kNext);
+            fabric_.fetch_add(word, W::kNext);
         else
-            fabric_.put(word, before + kNext);
+            fabric_.put(word, before + W::kNext);
         return before;
     }
 
