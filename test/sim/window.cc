@@ -8,6 +8,7 @@
 
 #include "locks/all.hh"
 #include "locks/window_lock/all_gate.hh"
+#include "locks/window_lock/lock_config.hh"
 
 namespace rmalock::sim {
 namespace {
@@ -152,7 +153,11 @@ Window::Window(const WindowRequest& request)
     : request_(checked(request)), machine_(built(request)),
       counters_(topology::counters(machine_, static_cast<Rank>(request.thresholds.t_dc))),
       nodes_(machine_.nodes) {
-    const Entry& lock = find(request.lock);
+    if (request.lock == "auto")
+        request_.lock =
+            locks::choose({.ranks = request.layout.ranks, .one_node = request.layout.nodes() == 1})
+                .name;
+    const Entry& lock = find(request_.lock);
     const bool holder_records = lock.traits.shared && !lock.traits.own_lock_all;
     slots_ = {lock.traits.needs.queue_nodes ? kQueueNodes : 0, lock.footprint(view()).records,
               holder_records && machine_.nodes.elements() > 1

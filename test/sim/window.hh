@@ -23,7 +23,7 @@ struct Refused : std::runtime_error {
 std::vector<std::string> lock_names();
 
 struct WindowRequest {
-    std::string lock;
+    std::string lock; ///< auto: as a window chooses
     Layout layout;
     std::string topology = "auto"; ///< as the parameter
     locks::Thresholds thresholds{};
