@@ -174,6 +174,13 @@ TEST(SimulatedBenchmarks, LocksOfRandomRanksAreHardlyContended) {
             << lock;
 }
 
+TEST(SimulatedBenchmarks, WithoutTheGateALocksOwnVerbsAreLeft) {
+    for (const char* const lock : {"d_mcs", "rma_mcs", "pf_cohort"})
+        EXPECT_LT(of_benchmark("ECSB", fmt::format("{}/ungated", lock), 1).counts.verbs,
+                  of_benchmark("ECSB", lock, 1).counts.verbs)
+            << lock;
+}
+
 TEST(SimulatedWindow, AutoIsWhatAWindowChooses) {
     EXPECT_EQ(Window({.lock = "auto", .layout = {8, 4, 0}}).request().lock, "pf_cohort");
     EXPECT_EQ(Window({.lock = "auto", .layout = {8, 8, 0}}).request().lock, "pf_mcs");

@@ -91,7 +91,11 @@ void add_options(CLI::App& app, Options& options) {
     };
     std::vector<std::string> names = lock_names();
     names.emplace_back("auto");
-    swept("-l,--lock", options.lock, "Locks of all.def, or auto")->check(CLI::IsMember(names));
+    for (const std::string& name : lock_names())
+        names.push_back(name + std::string(kUngated));
+    swept("-l,--lock", options.lock,
+          "Locks of all.def, or auto; with /ungated: without lock_all's gate")
+        ->check(CLI::IsMember(names));
     swept("-p,--ranks", options.ranks, "P: processes, 1 to 65536");
     swept("-n,--ranks-per-node", options.ranks_per_node, "Processes of a node; a divisor of P");
     swept("--nodes-per-rack", options.nodes_per_rack,
