@@ -23,7 +23,7 @@ def alone(lock):
 SWEEPS = [
     Sweep(tuple(map(alone, ("rma_mcs", "d_mcs"))), ("LB",), TO_1024, (100,)),
     Sweep(("rma_mcs", "d_mcs", "auto"), ("LB",), RANKS, (100,)),
-    # foMPI's processes poll: a thousand of them take some 2,000 verbs for an operation.
+    # foMPI's processes poll: a thousand of them take some 540 verbs for an operation.
     Sweep((alone("fompi_spin"),), ("LB",), TO_1024[:3], (100,)),
     Sweep((alone("fompi_spin"),), ("LB",), TO_1024[3:], (100,), operations=10, one_seed=True),
     Sweep(("rma_rw", "auto"), ("ECSB",), RANKS, LOW_WRITERS),
