@@ -74,7 +74,7 @@ report: perf/rma_bench perf-mpich
 	$(srcdir)/perf/report --bench perf/rma_bench --mpirun "$(MPIRUN)" $(REPORT)
 
 CHECK_TESTS += perf/guard perf/test_guard.py
-FULL_TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py perf/test_tune.py
+FULL_TESTS += perf/test_compare.py perf/test_bench.py perf/test_report.py perf/test_tune.py perf/test_figures.py
 
 EXTRA_DIST += \
 	$(perf_rma_bench_sources) \
@@ -98,6 +98,16 @@ EXTRA_DIST += \
 	perf/fault.c \
 	perf/local.mk \
 	perf/README.md
+
+## The RMA-RW paper's figures, and whether auto chooses well, both by the simulator. They go on where they were stopped.
+.PHONY: figures auto
+figures: test/sim/rmalock_sim
+	$(srcdir)/perf/figures --simulator test/sim/rmalock_sim
+
+auto: test/sim/rmalock_sim
+	$(srcdir)/perf/auto --simulator test/sim/rmalock_sim
+
+EXTRA_DIST += perf/figures perf/auto perf/simulated.py perf/paper_claims.py perf/sim_plots.py perf/test_figures.py
 
 ## A script beside a report.c, which make would otherwise compile into it wherever that file is the newer one.
 perf/report: ;

@@ -89,11 +89,24 @@ def failure_list(rows):
     return f"<p>Not measured, and why:</p><ul class='small'>{items}</ul>"
 
 
-def section_html(section, rows, components, baseline, pictures):
+def figures_html(pictures):
     """`pictures`: (PNG bytes, caption)."""
-    figures = "".join(
+    return "".join(
         f'<figure><img src="{data_link(png, "image/png")}" alt="{html.escape(caption)}">'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>" for png, caption in pictures)
+
+
+def claims_html(name, title, text, columns, lines, pictures):
+    """A section about simulated cells: what is claimed and what came out."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in lines)
+    return (f'<h2 id="{name}">{html.escape(title)}</h2><p>{html.escape(text)}</p>'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{figures_html(pictures)}")
+
+
+def section_html(section, rows, components, baseline, pictures):
+    """`pictures`: (PNG bytes, caption)."""
+    figures = figures_html(pictures)
     return (f'<h2 id="{section.name}">{html.escape(section.title)}</h2>'
             f"<p>{html.escape(section.text)}</p>{figures}{failure_list(rows)}"
             f"<details><summary>Figures in numbers</summary>"

@@ -117,6 +117,18 @@ class Page(unittest.TestCase):
     def test_what_could_not_be_measured_is_said(self):
         self.assertIn("rmalock/pf_mcs, lock_all (allocate): crashed: &lt;signal&gt;", self.html)
 
+    def test_simulated_claims_are_a_section_where_there_are_any(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.assertIsNone(report.simulated_section(folder))
+            (folder / "sim.csv").write_text(
+                "lock,benchmark,ranks,f_w,t_dc,t_l,t_r,t_w,outcome,per_second\n" + "".join(
+                    f"{lock},LB,1024,1,0,auto,0,0,ok,{rate}\n" for lock, rate in (("rma_mcs/ungated", 400), ("d_mcs/ungated", 100))))
+            _, _, text = report.simulated_section(folder)
+            self.assertIn("<td>4.0x</td><td>holds</td>", text)
+            self.assertEqual(text.count("<img "), len(list(folder.glob("*.png"))))
+            self.assertTrue((folder / "sim_latency.png").exists())
+
     def test_a_figure_without_measurements_is_left_out(self):
         nothing = report.plots.Measured(document([]))
         for section in report.SECTIONS:

@@ -16,6 +16,13 @@ constexpr unsigned kMost = 100'000; ///< as in the paper
 constexpr std::uint64_t kPatience =
     100; ///< budgets, or verbs an operation, after which a run is endless
 
+/// A volume: a table, the heap's next free place, and the last element that went there. The heap's
+/// words are not kept.
+constexpr Slot kNextFree = 0, kLast = 1, kTableAt = fabric::kWordsPerLine, kTable = 1024;
+Slot words_of(const Benchmark& benchmark) {
+    return benchmark.table ? kTableAt + kTable : 0;
+}
+
 double microseconds(Time time) {
     return std::chrono::duration<double, std::micro>(time).count();
 }
@@ -79,37 +86,79 @@ class Process {
   public:
     Process(const Run& run, const Window& window, World& world, Rank rank, Tally& tally)
         : run_(run), world_(world), rank_(rank), fabric_(world, rank),
-          lock_(make_lock(window, fabric_)), tally_(tally) {}
+          lock_(make_lock(window, fabric_)), volume_(window.slots()), tally_(tally) {}
 
     void repeat(unsigned operations) {
         for (unsigned i = 0; i < operations; ++i) {
-            const bool exclusive = !lock_->shares() || chance() < run_.writers;
-            const model::Mode mode = exclusive ? model::Mode::exclusive : model::Mode::shared;
-            world_.wait(rank_, mode);
+            const bool writes = chance() < run_.writers;
+            const bool exclusive = writes || (run_.benchmark.locked && !lock_->shares());
             const Time begin = world_.now();
-            const locks::Hold hold = lock_->acquire(kTarget, exclusive);
-            world_.enter(rank_, mode);
-            const Time inside = world_.now();
-            work();
-            world_.leave(mode);
-            const Time leaving = world_.now();
-            lock_->release(kTarget, exclusive, hold);
-            world_.pass(rank_, Time{}); // a release may have posted only
-            tally_.note(rank_, exclusive, inside - begin + (world_.now() - leaving), world_.now());
+            const Time inside = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
+            tally_.note(rank_, exclusive, world_.now() - begin - inside, world_.now());
             if (run_.benchmark.outside)
                 compute();
         }
     }
 
   private:
+    /// Returns how long the lock was held.
+    Time locked(bool exclusive, bool writes) {
+        const model::Mode mode = exclusive ? model::Mode::exclusive : model::Mode::shared;
+        const Rank target = run_.benchmark.many ? any_rank() : kTarget;
+        world_.wait(rank_, mode);
+        const locks::Hold hold = lock_->acquire(target, exclusive);
+        world_.enter(rank_, mode, target);
+        const Time entered = world_.now();
+        work(writes);
+        world_.leave(mode, target);
+        const Time inside = world_.now() - entered;
+        lock_->release(target, exclusive, hold);
+        world_.pass(rank_, Time{}); // a release may have posted only
+        return inside;
+    }
+    /// All of it is the operation's.
+    Time free(bool writes) {
+        work(writes);
+        return {};
+    }
+
     double chance() { return static_cast<double>(world_.random()() >> 11) * 0x1p-53; }
+    Rank any_rank() {
+        return static_cast<Rank>(world_.random()() %
+                                 static_cast<std::uint64_t>(run_.window.layout.ranks));
+    }
     void compute() { world_.pass(rank_, nanoseconds(1000 + 3000 * chance())); }
-    void work() {
+    void work(bool writes) {
         if (run_.benchmark.access)
             world_.access(rank_, kTarget, sizeof(Value));
         if (run_.benchmark.work) {
             fabric_.fetch_add({kTarget, Window::kData}, 1);
             compute();
+        }
+        if (run_.benchmark.table)
+            writes ? insert() : look_up();
+    }
+
+    /// An element of the table's, drawn.
+    Word element() {
+        const auto drawn = static_cast<Slot>(world_.random()() % kTable);
+        return {kTarget, volume_ + kTableAt + drawn};
+    }
+    void look_up() { fabric_.get(element()); }
+    /// As in the paper: a compare-and-swap; what collides goes to the next place of the heap, and the
+    /// volume's last pointer to it is moved. Without locks that may take several tries.
+    void insert() {
+        const Word at = element();
+        if (fabric_.compare_swap(at, 0, 1) == 0)
+            return;
+        const Value place = fabric_.fetch_add({kTarget, volume_ + kNextFree}, 1);
+        world_.access(rank_, kTarget, sizeof(Value));
+        const Word last{kTarget, volume_ + kLast};
+        for (Value seen = fabric_.get(last);;) {
+            const Value found = fabric_.compare_swap(last, seen, place);
+            if (found == seen)
+                return;
+            seen = found;
         }
     }
 
@@ -118,14 +167,15 @@ class Process {
     Rank rank_;
     SimFabric fabric_;
     std::unique_ptr<WindowLock> lock_;
+    Slot volume_; ///< behind the window's own words
     Tally& tally_;
 };
 
 Result run_so_often(const Run& run, const Window& window, unsigned operations) {
     Tally tally(run.window.layout.ranks, operations);
-    World world(run.window.layout, window.slots(), run.costs, run.seed, [&](World& w, Rank rank) {
-        Process(run, window, w, rank, tally).repeat(operations);
-    });
+    World world(
+        run.window.layout, window.slots() + words_of(run.benchmark), run.costs, run.seed,
+        [&](World& w, Rank rank) { Process(run, window, w, rank, tally).repeat(operations); });
     const auto all = static_cast<std::uint64_t>(run.window.layout.ranks) * operations;
     world.run(std::max(run.budget, all) * kPatience);
     return tally.result(world);

@@ -1,5 +1,5 @@
 // The benchmarks of the RMA-RW paper: every process takes and gives the lock of rank 0, again and
-// again.
+// again. Of our own: MANY, in which nearly no lock is contended.
 //
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 5.
 #pragma once
@@ -13,18 +13,31 @@ namespace rmalock::sim {
 
 struct Benchmark {
     const char* name;
-    bool access;  ///< 8 bytes of rank 0 inside
-    bool work;    ///< adds to a counter of rank 0 inside, and computes for 1 to 4 us
-    bool outside; ///< computes for 1 to 4 us after the release
+    bool access = false;  ///< 8 bytes of rank 0 inside
+    bool work = false;    ///< adds to a counter of rank 0 inside, and computes for 1 to 4 us
+    bool outside = false; ///< computes for 1 to 4 us after the release
+    bool many = false;    ///< locks of random ranks; else rank 0's
+    bool table = false;   ///< inserts into and looks up in a volume of rank 0
+    bool locked = true;   ///< whether locks keep the processes apart
     const char* meaning;
 };
 
 inline constexpr Benchmark kBenchmarks[] = {
-    {"LB", false, false, false, "latency of acquire and release, nothing inside"},
-    {"ECSB", false, false, false, "throughput, nothing inside"},
-    {"SOB", true, false, false, "a remote access inside"},
-    {"WCSB", false, true, false, "a shared counter and 1 to 4 us of computing inside"},
-    {"WARB", false, false, true, "1 to 4 us of computing between release and acquire"},
+    {.name = "LB", .meaning = "latency of acquire and release, nothing inside"},
+    {.name = "ECSB", .meaning = "throughput, nothing inside"},
+    {.name = "SOB", .access = true, .meaning = "a remote access inside"},
+    {.name = "WCSB", .work = true, .meaning = "a shared counter and 1 to 4 us of computing inside"},
+    {.name = "WARB",
+     .outside = true,
+     .meaning = "1 to 4 us of computing between release and acquire"},
+    {.name = "MANY", .many = true, .meaning = "as ECSB, but the lock of a random rank each time"},
+    {.name = "DHT",
+     .table = true,
+     .meaning = "hashtable of rank 0: F_W inserts, the others look up"},
+    {.name = "DHTA",
+     .table = true,
+     .locked = false,
+     .meaning = "the same by atomics only, without the lock"},
 };
 
 /// Throws Refused.

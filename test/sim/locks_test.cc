@@ -145,6 +145,47 @@ TEST(SimulatedLocks, UncontendedPathsHaveTheVerbsOfTheComponent) {
         }
 }
 
+// ---- benchmarks --------------------------------------------------------------------------------
+
+Result of_benchmark(const std::string& name, const std::string& lock, double writers) {
+    return run({.window = {.lock = lock, .layout = {32, 4, 0}, .thresholds = kAsShipped},
+                .costs = plain_costs(),
+                .benchmark = benchmark(name),
+                .writers = writers,
+                .operations = 100});
+}
+
+TEST(SimulatedBenchmarks, ALookUpByAtomicsIsOneVerbAndNoLocks) {
+    EXPECT_EQ(of_benchmark("DHTA", "pf_mcs", 0).counts.verbs, 32U * 100);
+    EXPECT_GT(of_benchmark("DHT", "pf_mcs", 0).counts.verbs, 2 * 32U * 100);
+}
+
+TEST(SimulatedBenchmarks, InsertsCollideMoreOftenAsTheTableFills) {
+    // An insert is one verb into an empty element, and 4 at least where the element is taken.
+    const std::uint64_t verbs = of_benchmark("DHTA", "pf_mcs", 1).counts.verbs;
+    constexpr std::uint64_t kInserts = 32 * 100, kElements = 1024;
+    EXPECT_GE(verbs, kElements + 4 * (kInserts - kElements));
+}
+
+TEST(SimulatedBenchmarks, LocksOfRandomRanksAreHardlyContended) {
+    for (const char* const lock : {"pf_cohort", "d_mcs", "fompi_rw"})
+        EXPECT_GT(of_benchmark("MANY", lock, 1).per_second,
+                  2 * of_benchmark("ECSB", lock, 1).per_second)
+            << lock;
+}
+
+TEST(SimulatedBenchmarks, WithoutTheGateALocksOwnVerbsAreLeft) {
+    for (const char* const lock : {"d_mcs", "rma_mcs", "pf_cohort"})
+        EXPECT_LT(of_benchmark("ECSB", fmt::format("{}/ungated", lock), 1).counts.verbs,
+                  of_benchmark("ECSB", lock, 1).counts.verbs)
+            << lock;
+}
+
+TEST(SimulatedWindow, AutoIsWhatAWindowChooses) {
+    EXPECT_EQ(Window({.lock = "auto", .layout = {8, 4, 0}}).request().lock, "pf_cohort");
+    EXPECT_EQ(Window({.lock = "auto", .layout = {8, 8, 0}}).request().lock, "pf_mcs");
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 std::string refusal(const WindowRequest& request) {

@@ -89,7 +89,13 @@ void add_options(CLI::App& app, Options& options) {
     const auto swept = [&](const char* name, auto& values, const std::string& help) {
         return app.add_option(name, values, help)->group(group)->capture_default_str();
     };
-    swept("-l,--lock", options.lock, "Locks of all.def")->check(CLI::IsMember(lock_names()));
+    std::vector<std::string> names = lock_names();
+    names.emplace_back("auto");
+    for (const std::string& name : lock_names())
+        names.push_back(name + std::string(kUngated));
+    swept("-l,--lock", options.lock,
+          "Locks of all.def, or auto; with /ungated: without lock_all's gate")
+        ->check(CLI::IsMember(names));
     swept("-p,--ranks", options.ranks, "P: processes, 1 to 65536");
     swept("-n,--ranks-per-node", options.ranks_per_node, "Processes of a node; a divisor of P");
     swept("--nodes-per-rack", options.nodes_per_rack,

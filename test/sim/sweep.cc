@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "locks/window_lock/lock_config.hh"
@@ -122,9 +123,13 @@ Outcome Results::add(const Cell& cell, const std::filesystem::path& models, std:
     Outcome outcome = Outcome::ok;
     std::string line;
     try {
+        const auto begin = std::chrono::steady_clock::now();
         const Result result = run(run_of(cell, models));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         line = line_of(result) + ",ok,\"\"";
-        said = fmt::format("{:.4g} operations/s, {:.4g} us", result.per_second, result.latency);
+        said = fmt::format("{:.4g} operations/s, {:.4g} us; simulated {:.2g} million verbs/s",
+                           result.per_second, result.latency,
+                           static_cast<double>(result.counts.verbs) / took.count() / 1e6);
     } catch (const Refused& refused) {
         outcome = Outcome::refused;
         line = without_result("refused", said = refused.what());

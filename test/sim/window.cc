@@ -8,6 +8,7 @@
 
 #include "locks/all.hh"
 #include "locks/window_lock/all_gate.hh"
+#include "locks/window_lock/lock_config.hh"
 
 namespace rmalock::sim {
 namespace {
@@ -73,6 +74,35 @@ class Gated final : public WindowLock {
     Gate gate_;
 };
 
+/// As the papers have them, whose locks know no lock_all.
+template <class Lock>
+class Ungated final : public WindowLock {
+  public:
+    Ungated(const Window& window, SimFabric& fabric)
+        : qnodes_(window.queue_nodes(fabric.self())), lock_({.fabric = fabric,
+                                                             .home = WindowSlots::lock,
+                                                             .records = window.records(),
+                                                             .qnodes = qnodes_,
+                                                             .machine = window.view(),
+                                                             .limits = window.limits()}) {}
+
+    Hold acquire(Rank target, bool exclusive) override {
+        return exclusive ? lock_.acquire_exclusive(target) : lock_.acquire_shared(target);
+    }
+    void release(Rank target, bool exclusive, Hold hold) override {
+        exclusive ? lock_.release_exclusive(target, hold) : lock_.release_shared(target, hold);
+    }
+    void acquire_all() override { refuse(); }
+    void release_all() override { refuse(); }
+    bool shares() const override { return Lock::kTraits.shared; }
+
+  private:
+    [[noreturn]] static void refuse() { throw Refused("lock_all of a lock without a gate"); }
+
+    locks::QueueNodes qnodes_;
+    Lock lock_;
+};
+
 /// What there is of a lock, whatever its class.
 struct Entry {
     locks::LockTraits traits;
@@ -83,6 +113,8 @@ struct Entry {
 
 template <class Lock>
 std::unique_ptr<WindowLock> make_one(const Window& window, SimFabric& fabric) {
+    if (!window.gated())
+        return std::make_unique<Ungated<Lock>>(window, fabric);
     return std::make_unique<Gated<Lock>>(window, fabric);
 }
 
@@ -152,7 +184,15 @@ Window::Window(const WindowRequest& request)
     : request_(checked(request)), machine_(built(request)),
       counters_(topology::counters(machine_, static_cast<Rank>(request.thresholds.t_dc))),
       nodes_(machine_.nodes) {
-    const Entry& lock = find(request.lock);
+    if (request.lock.ends_with(kUngated)) {
+        gated_ = false;
+        request_.lock.resize(request.lock.size() - kUngated.size());
+    }
+    if (request_.lock == "auto")
+        request_.lock =
+            locks::choose({.ranks = request.layout.ranks, .one_node = request.layout.nodes() == 1})
+                .name;
+    const Entry& lock = find(request_.lock);
     const bool holder_records = lock.traits.shared && !lock.traits.own_lock_all;
     slots_ = {lock.traits.needs.queue_nodes ? kQueueNodes : 0, lock.footprint(view()).records,
               holder_records && machine_.nodes.elements() > 1

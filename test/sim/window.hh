@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fabric/layout.hh"
@@ -22,8 +23,11 @@ struct Refused : std::runtime_error {
 /// The names in all.def.
 std::vector<std::string> lock_names();
 
+/// Behind a lock's name: alone, as in the papers, where no lock_all stands beside it.
+inline constexpr std::string_view kUngated = "/ungated";
+
 struct WindowRequest {
-    std::string lock;
+    std::string lock; ///< auto: as a window chooses; with kUngated behind it: without its gate
     Layout layout;
     std::string topology = "auto"; ///< as the parameter
     locks::Thresholds thresholds{};
@@ -46,6 +50,7 @@ class Window {
     locks::QueueNodes queue_nodes(Rank self) const {
         return {self, fabric::WindowSlots::nodes(request_.layout.ranks), {kQueueNodes}};
     }
+    bool gated() const { return gated_; }
     Slot records() const { return fabric::WindowSlots::elements(request_.layout.ranks, slots_); }
     locks::MachineView view() const {
         return {machine_.tree, machine_.nodes, counters_, request_.layout.nodes() == 1};
@@ -57,6 +62,7 @@ class Window {
     void refuse_what_does_not_fit() const;
 
     WindowRequest request_;
+    bool gated_ = true;
     topology::Machine machine_;
     topology::Level counters_;
     locks::NodeTable nodes_;

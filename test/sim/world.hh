@@ -114,8 +114,8 @@ class World {
     void from(Rank rank, const std::source_location& location) { at(rank).location = location; }
 
     // For a benchmark, on the fiber of `rank`: ghosts.
-    void enter(Rank rank, model::Mode mode);
-    void leave(model::Mode mode) { inside_.leave(mode); }
+    void enter(Rank rank, model::Mode mode, Rank target = 0);
+    void leave(model::Mode mode, Rank target = 0) { inside(target).leave(mode); }
     void wait(Rank rank, model::Mode mode) { at(rank).mode = mode; }
 
   private:
@@ -168,6 +168,7 @@ class World {
         Rank rank;
     };
 
+    model::Occupancy& inside(Rank target) { return inside_[static_cast<std::size_t>(target)]; }
     State& at(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
     const State& at(Rank rank) const { return states_[static_cast<std::size_t>(rank)]; }
 
@@ -217,7 +218,7 @@ class World {
     std::vector<Time> sender_free_; ///< by node
     std::vector<Message> messages_;
     std::vector<std::uint32_t> free_messages_;
-    model::Occupancy inside_;
+    std::vector<model::Occupancy> inside_; ///< by target
     model::Stacks stacks_;
     std::vector<Start> starts_;
     std::vector<std::unique_ptr<model::Fiber>> fibers_;

@@ -17,6 +17,18 @@ void keep(char (&field)[N], const char* text) {
 
 } // namespace
 
+Choice choose(const WindowTraits& traits) {
+    if (traits.ranks == 1)
+        return {"direct_passive", "one process: nobody contends"};
+    if (traits.one_node)
+        return {"pf_mcs",
+                "one node: nobody starves, and those that run may pass those that wait, but not "
+                "for ever"};
+    return {"pf_cohort",
+            "several nodes: nobody starves, writers queue on their node, and so do readers that "
+            "come often"};
+}
+
 std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
     why.clear();
     if (text == "auto")

@@ -50,6 +50,15 @@ struct Choice {
     const char* reason; ///< for people
 };
 
+/// What `auto` looks at.
+struct WindowTraits {
+    Rank ranks = 0;
+    bool one_node = true;
+};
+
+/// The choice of `auto`. The simulator asks it as well (test/sim).
+Choice choose(const WindowTraits& traits);
+
 /// Reads the text of the parameter t_l. On failure `why` says what is wrong, and is empty
 /// otherwise.
 std::vector<Value> parse_t_l(std::string_view text, std::string& why);

@@ -75,25 +75,13 @@ const Entry& find(std::string_view name) {
 } // namespace
 
 Choice choose(std::string_view wanted, const WindowTraits& traits) {
-    const char* const queue = PfMcs<WindowFabric>::kTraits.name;
-    const char* const word = DirectPassive<WindowFabric>::kTraits.name;
-    const bool automatic = wanted == "auto";
-    if (!automatic) {
-        const LockTraits& lock = find(wanted).traits;
-        return {lock.name, lock.shared ? "asked for by parameter or info key"
-                                       : "asked for by parameter or info key; shared locks of one "
-                                         "target exclude each other: processes that are to hold "
-                                         "one together wait for ever"};
-    }
-    if (traits.ranks == 1)
-        return {word, "one process: nobody contends"};
-    if (traits.one_node)
-        return {queue,
-                "one node: nobody starves, and those that run may pass those that wait, but not "
-                "for ever"};
-    return {PfCohort<WindowFabric>::kTraits.name,
-            "several nodes: nobody starves, writers queue on their node, and so do readers that "
-            "come often"};
+    if (wanted == "auto")
+        return choose(traits);
+    const LockTraits& lock = find(wanted).traits;
+    return {lock.name, lock.shared ? "asked for by parameter or info key"
+                                   : "asked for by parameter or info key; shared locks of one "
+                                     "target exclude each other: processes that are to hold "
+                                     "one together wait for ever"};
 }
 
 LockNeeds needs_of(std::string_view wanted) {

@@ -9,12 +9,6 @@
 
 namespace rmalock::locks {
 
-/// What `auto` looks at.
-struct WindowTraits {
-    Rank ranks = 0;
-    bool one_node = true;
-};
-
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
 Choice choose(std::string_view wanted, const WindowTraits& traits);
 

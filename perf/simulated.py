@@ -1,0 +1,97 @@
+"""Cells of the simulator (test/sim): runs those that a CSV file lacks, and reads it."""
+
+import csv
+import dataclasses
+import pathlib
+import statistics
+import subprocess
+import sys
+
+# Operations of each process, fewer the more processes there are, so that a cell takes seconds.
+OPERATIONS = {16: 400, 64: 300, 256: 100, 1024: 40, 4096: 12, 16384: 5, 65536: 3}
+SEEDS = {16: (1, 2, 3), 64: (1, 2, 3), 256: (1, 2, 3), 1024: (1, 2, 3)}  # of more: one
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """A call of the simulator for each number of ranks. Lists are swept over."""
+    locks: tuple
+    benchmarks: tuple
+    ranks: tuple
+    writers: tuple
+    options: tuple = ()  # such as ("--t-dc", "8", "16")
+    model: str = "cray"
+    ranks_per_node: tuple = (16,)
+    operations: int = 0  # of each process; 0: as OPERATIONS says
+    one_seed: bool = False
+
+    def command(self, simulator, ranks, csv_file):
+        return [str(simulator), "--model", self.model, "--lock", *self.locks,
+                "--benchmark", *self.benchmarks, "--ranks", str(ranks),
+                "--ranks-per-node", *map(str, self.ranks_per_node),
+                "--writers", *map(str, self.writers), *self.options,
+                "--operations", str(self.operations or OPERATIONS[ranks]),
+                "--seed", *map(str, SEEDS.get(ranks, (1,))[:1 if self.one_seed else None]),
+                "-o", str(csv_file)]
+
+
+def run(sweeps, simulator, csv_file, most_ranks):
+    """One process of the simulator at a time; what the file has is not run again."""
+    if not pathlib.Path(simulator).exists():
+        sys.exit(f"there is no simulator {simulator}; build it (make test/sim/rmalock_sim), or name it "
+                 "by --simulator")
+    calls = [(sweep, ranks) for sweep in sweeps for ranks in sweep.ranks if ranks <= most_ranks]
+    for number, (sweep, ranks) in enumerate(calls, 1):
+        print(f"{number}/{len(calls)}: {' '.join(sweep.benchmarks)}, {ranks} ranks, "
+              f"{' '.join(sweep.locks)}", file=sys.stderr)
+        status = subprocess.call(sweep.command(simulator, ranks, csv_file))
+        if status not in (0, 1):  # 1: cells that failed, whose lines say why
+            sys.exit(status)
+
+
+def read(csv_file):
+    with pathlib.Path(csv_file).open(newline="", encoding="utf-8") as file:
+        return Cells(list(csv.DictReader(file)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Of a figure over the seeds."""
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values):
+        return Spread(statistics.median(values), min(values), max(values))
+
+
+class Cells:
+    """Rows of the CSV, found by their columns."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def find(self, **wanted):
+        """Those that are as `wanted` says, as ok as not."""
+        return [row for row in self.rows
+                if all(same(row[name], value) for name, value in wanted.items())]
+
+    def throughput(self, **wanted):
+        """Operations a second, or None."""
+        values = [float(row["per_second"]) for row in self.find(outcome="ok", **wanted)]
+        return Spread.of(values) if values else None
+
+    def turn(self, **wanted):
+        """Microseconds from one operation of a process to its next, or None. That is the mean latency
+        where processes do nothing else, and has the waits of those that starve in it."""
+        spread = self.throughput(**wanted)
+        ranks = int(wanted["ranks"])
+        return spread and Spread(*(1e6 * ranks / value
+                                   for value in (spread.median, spread.high, spread.low)))
+
+
+def same(text, value):
+    if isinstance(value, (int, float)):
+        return text != "" and abs(float(text) - value) < 1e-9
+    return text == value

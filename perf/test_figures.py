@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""What perf/figures and perf/auto make of simulated cells. The cells are made up; nothing is run."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import paper_claims  # noqa: E402
+import simulated  # noqa: E402
+
+KEYS = {"model": "cray", "ranks_per_node": 16, "t_dc": 0, "t_l": "auto", "t_r": 0, "t_w": 0, "seed": 1,
+        "outcome": "ok"}
+
+
+def cell(**values):
+    return {name: str(value) for name, value in {**KEYS, **values}.items()}
+
+
+def load(name):
+    """A command, which has no .py in its name."""
+    loader = importlib.machinery.SourceFileLoader(name, str(HERE / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def verdicts(rows):
+    return {line[0]: line[3] for line in paper_claims.table(simulated.Cells(rows))}
+
+
+class Claims(unittest.TestCase):
+    def test_what_was_not_run_has_no_verdict(self):
+        self.assertEqual(set(verdicts([]).values()), {"not run"})
+
+    def test_a_cell_that_failed_is_no_figure(self):
+        rows = [cell(lock="d_mcs", benchmark="LB", ranks=1024, f_w=1, per_second="", outcome="endless")]
+        self.assertIsNone(simulated.Cells(rows).turn(lock="d_mcs", benchmark="LB", ranks=1024, f_w=1))
+
+    def verdict_of_d_mcs(self, times):
+        rows = [cell(lock="rma_mcs/ungated", benchmark="LB", ranks=1024, f_w=1, per_second=4000),
+                cell(lock="d_mcs/ungated", benchmark="LB", ranks=1024, f_w=1, per_second=4000 / times)]
+        return verdicts(rows)["RMA-MCS's latency is some 4x below D-MCS's"]
+
+    def test_about_is_within_half_as_much_again(self):
+        self.assertEqual(self.verdict_of_d_mcs(4), "holds")
+        self.assertEqual(self.verdict_of_d_mcs(3), "holds")
+        self.assertEqual(self.verdict_of_d_mcs(2), "differs")
+        self.assertEqual(self.verdict_of_d_mcs(7), "differs")
+
+    def test_one_place_that_is_behind_is_told(self):
+        rows = [cell(lock=lock, benchmark="ECSB", ranks=ranks, f_w=0.02, per_second=value)
+                for ranks, ours, theirs in ((64, 700, 100), (256, 300, 100))
+                for lock, value in (("rma_rw", ours), ("fompi_rw", theirs))]
+        ours, holds = paper_claims.ahead_of_fompi_rw(simulated.Cells(rows))
+        self.assertFalse(holds)
+        self.assertEqual(ours, "3.0x (P = 256, 2 %) to 7x")
+
+    def test_seeds_are_a_spread(self):
+        rows = [cell(lock="auto", benchmark="LB", ranks=16, f_w=1, seed=seed, per_second=value)
+                for seed, value in enumerate((5, 1, 3), 1)]
+        self.assertEqual(simulated.Cells(rows).throughput(lock="auto"), simulated.Spread(3, 1, 5))
+
+    def test_other_thresholds_are_other_cells(self):
+        rows = [cell(lock="rma_rw", benchmark="ECSB", ranks=64, f_w=0.02, per_second=1, t_r=16)]
+        self.assertIsNone(paper_claims.default_rw(simulated.Cells(rows), "rma_rw", 64, 2))
+
+
+class Auto(unittest.TestCase):
+    def test_the_best_lock_is_named_where_it_is_another(self):
+        auto = load("auto")
+        at = {"benchmark": "SOB", "ranks": 64, "f_w": 0.05, "ranks_per_node": 8}
+        rows = [cell(lock="auto", per_second=85, **at), cell(lock="pf_cohort", per_second=85, **at),
+                cell(lock="rma_rw", per_second=100, **at)]
+        lines, found = auto.table(simulated.Cells(rows))
+        self.assertEqual(found, [(0.85, "rma_rw")])
+        self.assertIn("| 64 | 8 | cray, nic | SOB | - | **0.85** rma_rw | - | - |", lines)
+
+
+@unittest.skipIf(importlib.util.find_spec("matplotlib") is None, "matplotlib is not there")
+class Pictures(unittest.TestCase):
+    def test_nothing_is_drawn_of_nothing(self):
+        import sim_plots
+        for name, _, drawing in sim_plots.FIGURES:
+            self.assertIsNone(drawing(simulated.Cells([])), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
