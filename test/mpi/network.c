@@ -8,6 +8,7 @@
 //   broken      0 loses its connections while it waits for a put
 //   broken_lock 2 loses its connections while it holds a lock that 0 and 1 wait for
 //   silent      1 stops, with all its threads, and 0 wants its lock
+//   cut_link    1 puts to 3, which it does not reach
 //   many        fetch_and_op beside many windows
 //   connections all count in all ranks' windows; how many file descriptors that took
 //   room_for_two, room_for_one, room_for_less
@@ -173,7 +174,7 @@ static int next_descriptor(void) {
 
 /// Until the launcher ends the job.
 static void wait_for_the_end(void) {
-    sleep(60);
+    sleep(300);
 }
 
 static void* break_soon(void* first) {
@@ -225,6 +226,16 @@ static void silent(void) {
         raise(SIGSTOP);
     put(win, 1, 1);
     fail("a rank that has stopped answers");
+}
+
+static void cut_link(void) {
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    if (rank == 1) {
+        put(win, 3, 1);
+        fail("a rank answers across a link that is cut");
+    }
+    wait_for_the_end();
 }
 
 enum { MANY = 3000, TRIES = 1000 };
@@ -504,6 +515,7 @@ int main(int argc, char** argv) {
     } kinds[] = {{"broken", broken},
                  {"broken_lock", broken_lock},
                  {"silent", silent},
+                 {"cut_link", cut_link},
                  {"many", many},
                  {"fork_exit", fork_exit},
                  {"exit", plain_exit},
