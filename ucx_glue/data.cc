@@ -72,7 +72,8 @@ void Callbacks::posted(void* request, ucs_status_t status, void* operation) {
     if (status == UCS_OK)
         finish_posted(posted);
     else
-        posted.worker->take_failure(describe("complete a put, a get or a posted word", status));
+        posted.worker->take_failure(describe(
+            posted.worker->about("complete a put, a get or a posted word", *posted.peer), status));
     ucp_request_free(request);
 }
 

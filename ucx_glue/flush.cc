@@ -16,7 +16,7 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
     if (status == UCS_OK)
         finish_flush(flush);
     else
-        flush.worker->take_failure(describe("flush", status));
+        flush.worker->take_failure(describe(flush.worker->about("flush", *flush.peer), status));
     ucp_request_free(request);
 }
 

@@ -45,8 +45,8 @@ enum class WordsWay : std::uint8_t {
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
 class Peer {
   public:
-    Peer(PeerId id, Bytes address, bool answers)
-        : id_(id), address_(std::move(address)), answers_(answers) {}
+    Peer(PeerId id, Bytes address, bool answers, std::uint64_t number)
+        : id_(id), number_(number), address_(std::move(address)), answers_(answers) {}
     PeerId id() const { return id_; }
 
   private:
@@ -151,6 +151,7 @@ class Peer {
     }
 
     PeerId id_;
+    std::uint64_t number_; ///< see Worker::introduce
     Bytes address_;
     bool answers_;                                               ///< see Worker::introduce
     std::optional<std::chrono::steady_clock::time_point> pulse_; ///< since when one is unanswered

@@ -22,7 +22,7 @@ void Worker::check_peers(Clock::duration timeout) {
         if (peer->pulse_ && anew)
             peer->pulse_ = now;
         else if (peer->pulse_ && now - *peer->pulse_ > timeout)
-            take_failure("another node has not answered for " +
+            take_failure(name_of(*peer) + " has not answered for " +
                          std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
                          " s (parameter peer_timeout)");
         else if (!peer->pulse_ && !anew && peer->answers_ && peer->met() &&

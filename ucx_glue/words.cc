@@ -50,7 +50,8 @@ void Callbacks::fetched(void* request, ucs_status_t status, void* operation) {
     if (status == UCS_OK)
         finish_fetch(fetch);
     else
-        fetch.worker->take_failure(describe("fetch a word", status));
+        fetch.worker->take_failure(
+            describe(fetch.worker->about("fetch a word", *fetch.peer), status));
     ucp_request_free(request);
 }
 

@@ -142,11 +142,12 @@ Peer* Worker::find(PeerId id) {
     return found == peers_.end() ? nullptr : found->second.get();
 }
 
-Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answers) {
+Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answers,
+                        std::uint64_t number) {
     const std::lock_guard lock(peers_mutex_);
     std::unique_ptr<Peer>& peer = peers_[id];
     if (peer == nullptr)
-        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()), answers);
+        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()), answers, number);
     return *peer;
 }
 
@@ -163,7 +164,7 @@ void Worker::open(ucp_ep*& endpoint, const Peer& peer) {
     if (const Descriptors::Count now = Descriptors::count(); now.left() == 0)
         throw Error("UCX: open an endpoint: all " + std::to_string(now.limit) +
                     " file descriptors are used (ulimit -n)");
-    check("open an endpoint", status);
+    check(about("open an endpoint", peer), status);
 }
 
 ucp_ep* Worker::endpoint(Peer& peer) {
@@ -219,6 +220,14 @@ bool Worker::rounds() {
         throw_failure();
     }
     return any;
+}
+
+std::string Worker::name_of(const Peer& peer) const {
+    return options_.name_of != nullptr ? options_.name_of(peer.number_) : "another process";
+}
+
+std::string Worker::about(std::string_view tried, const Peer& peer) const {
+    return std::string(tried) + " (" + name_of(peer) + ")";
 }
 
 /// Keeps the first: what follows is its consequence.

@@ -94,6 +94,8 @@ class Worker {
         /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
         /// refuse sleep.
         bool (*after_progress)(bool any) = nullptr;
+        /// How errors call the peer that was introduced with this number.
+        std::string (*name_of)(std::uint64_t number) = nullptr;
         /// Called with the worker locked when the limit of file descriptors is near, once.
         void (*descriptors_near)(const Descriptors::Count& now) = nullptr;
     };
@@ -125,8 +127,10 @@ class Worker {
     /// The peer called `id`, or null if nobody has introduced it yet.
     Peer* find(PeerId id);
     /// Makes a peer known. Nothing is sent. `answers`: it has a progress thread, so that it answers
-    /// whatever the program does. If it is known already, the rest is ignored.
-    Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false);
+    /// whatever the program does. `number`: by which the host names it. If it is known already, the
+    /// rest is ignored.
+    Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false,
+                    std::uint64_t number = 0);
     /// Whether a connection takes a file descriptor: TCP links the nodes.
     bool takes_descriptors() const { return takes_descriptors_; }
     Connections connections() const;
@@ -318,6 +322,9 @@ class Worker {
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);
+    std::string name_of(const Peer& peer) const;
+    /// What was tried, with the peer's name behind it, for describe.
+    std::string about(std::string_view tried, const Peer& peer) const;
     void transmit_deferred();
     void greet(Peer& peer, std::uint64_t greeting);
     void answer(Peer& peer, std::uint64_t greeting_or_words);

@@ -164,7 +164,7 @@ rmalock_status_t Exchange::exchange_addresses() {
     for (Rank r = 0; r < ranks_.size(); ++r)
         worker_.introduce(ranks_.of(r).peer,
                           std::span(all).subspan(static_cast<std::size_t>(r) * room, of(r).address),
-                          of(r).answers);
+                          of(r).answers, ranks_.of(r).process);
     return RMALOCK_OK;
 }
 

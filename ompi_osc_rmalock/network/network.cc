@@ -61,6 +61,7 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = handle,
                .after_progress = after_progress,
+               .name_of = name_of,
                .descriptors_near = descriptors_near}),
       inbox_(worker_, windows_, answers_, params.check_messages),
       event_(worker_.event_descriptor()), transports_(number_of(worker_.transports())) {

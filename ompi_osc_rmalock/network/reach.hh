@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "fabric/concept.hh"
@@ -18,6 +19,11 @@ enum class AtomicsBy : std::uint8_t { unknown, cpu, nic };
 
 /// Put: from the origin to the target.
 enum class Direction { put, get };
+
+/// What people call a process, by rmalock_spec_t.process.
+inline std::string name_of(std::uint64_t process) {
+    return "rank " + std::to_string(static_cast<std::uint32_t>(process)) + " of MPI_COMM_WORLD";
+}
 
 /// A rank of a window, before anybody reaches it.
 struct Endpoint {

@@ -192,8 +192,7 @@ class Survey {
         const char* const by = station.told == ucx::Atomics::By::cpus ? "the CPU"
                                : station.narrow ? "an adapter, of 32 and 64 bits,"
                                                 : "an adapter, of 64 bits,";
-        return std::string(by) + " at rank " +
-               std::to_string(static_cast<std::uint32_t>(station.process)) + " of MPI_COMM_WORLD";
+        return std::string(by) + " at " + name_of(station.process);
     }
 
     const Station& station(Rank r) const { return stations_[static_cast<std::size_t>(r)]; }
@@ -226,10 +225,10 @@ class Survey {
     }
 
     std::string describe() const {
-        const auto rank = static_cast<std::uint32_t>(station(trial_->partner()).process);
         return "no connection (" + (trial_->why().empty() ? "no answer" : trial_->why()) +
-               ") between here (" + Trial::place() + ") and rank " + std::to_string(rank) +
-               " of MPI_COMM_WORLD (" + trial_->place_of_partner() + ")";
+               ") between here (" + Trial::place() + ") and " +
+               name_of(station(trial_->partner()).process) + " (" + trial_->place_of_partner() +
+               ")";
     }
 
     const rmalock_comm_t& comm_;
