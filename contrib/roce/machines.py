@@ -9,7 +9,6 @@ import ctypes
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ import image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BOOTING = 900  # seconds; alone it takes 20 to 40, on a machine with much else to do minutes
+LISTENING = 60
 LEAVING = 20
 MEMORY = 2048  # MiB of each machine
 CORES = 2
@@ -43,9 +43,9 @@ class Machines:
         self.share = tempfile.mkdtemp(prefix="rmalock-roce-")
         try:
             self.fill_share()
-            ports = free_ports(self.count)
             for number in range(1, self.count + 1):
-                self.processes.append(self.start(number, ports))
+                self.processes.append(self.start(number))
+                self.wait_until_linkable(number)
             for number in range(1, self.count + 1):
                 self.wait_until_up(number)
         except BaseException:
@@ -81,19 +81,36 @@ class Machines:
         image.write(self.place("folders"),
                     "".join(f"folder{index} {folder}\n" for index, folder in enumerate(self.folders)))
 
-    def start(self, number, ports):
+    def start(self, number):
         command = ["nice", "-n", "10", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", PROCESSOR,
                    "-smp", str(CORES), "-m", str(MEMORY), "-machine", "q35", "-no-reboot", "-display", "none",
                    "-monitor", "none", "-serial", "file:" + self.place(f"node{number}", "console"),
                    "-kernel", self.built.path("vmlinuz"), "-initrd", self.built.path("initrd.img"),
                    "-append", self.kernel_command_line(number),
                    "-drive", f"file={self.built.path('root.img')},if=virtio,format=raw,snapshot=on",
-                   "-device", "virtio-rng-pci", *share_options("host", self.share, ""), *network_options(number, ports)]
+                   "-device", "virtio-rng-pci", *share_options("host", self.share, ""), *self.network_options(number)]
         for index, folder in enumerate(self.folders):
             command += share_options(f"folder{index}", folder, ",readonly=on")
         with open(self.place(f"node{number}", "qemu"), "w", encoding="ascii") as said:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                                     preexec_fn=end_with_parent)
+
+    def network_options(self, number):
+        """The second machine connects to the first. A socket of UDP would lose packets of a machine that has no core, and
+        the adapter repeats them only after minutes (guest/environment)."""
+        if self.count == 1:
+            return ["-nic", "none"]
+        server = "on" if number == 1 else "off"
+        return ["-netdev", f"stream,id=link,server={server},addr.type=unix,addr.path={self.place('link')}",
+                "-device", f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{number},romfile="]
+
+    def wait_until_linkable(self, number):
+        """Until the second machine can connect to the first."""
+        end = time.monotonic() + LISTENING
+        while self.count > 1 and number == 1 and not os.path.exists(self.place("link")):
+            if self.processes[0].poll() is not None or time.monotonic() > end:
+                raise image.Error("node1 does not listen:\n" + self.last_words(1))
+            time.sleep(0.05)
 
     def kernel_command_line(self, number):
         words = {**self.words, "number": number}
@@ -146,23 +163,6 @@ def outermost(folders):
 
 def share_options(tag, folder, more):
     return ["-virtfs", f"local,path={folder},mount_tag={tag},security_model=none,multidevs=remap{more}"]
-
-
-def network_options(number, ports):
-    if len(ports) == 1:
-        return ["-nic", "none"]
-    mine, other = ports[number - 1], ports[2 - number]
-    return ["-netdev", f"socket,id=link,udp=127.0.0.1:{other},localaddr=127.0.0.1:{mine}",
-            "-device", f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{number},romfile="]
-
-
-def free_ports(count):
-    """Ports of the loopback device that nobody has; between here and QEMU's use another process might take one."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def end_with_parent():
