@@ -1,4 +1,4 @@
-// Puts, gets and posted words: issued at once while there is room, queued beyond.
+// Puts, gets, posted words and atomics on data: issued at once while there is room, queued beyond.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -23,37 +23,58 @@ const char* tried(QueuedTransfer::Kind kind) {
         return "put";
     case QueuedTransfer::Kind::get:
         return "get";
-    case QueuedTransfer::Kind::add:
+    case QueuedTransfer::Kind::word_add:
         return "add to a word";
-    case QueuedTransfer::Kind::swap:
+    case QueuedTransfer::Kind::word_swap:
         return "store a word";
+    case QueuedTransfer::Kind::element_add:
+    case QueuedTransfer::Kind::element_fetch_add:
+    case QueuedTransfer::Kind::element_swap:
+    case QueuedTransfer::Kind::element_compare_swap:
+        return "do an atomic on data";
     }
     return "";
 }
 
-/// Gives the request to UCX. A word's operand and reply are the operation's, so that they stay.
+ucp_atomic_op_t ucx_name(QueuedTransfer::Kind kind) {
+    switch (kind) {
+    case QueuedTransfer::Kind::word_swap:
+    case QueuedTransfer::Kind::element_swap:
+        return UCP_ATOMIC_OP_SWAP;
+    case QueuedTransfer::Kind::element_compare_swap:
+        return UCP_ATOMIC_OP_CSWAP;
+    default:
+        return UCP_ATOMIC_OP_ADD;
+    }
+}
+
+/// An operand and a reply that nobody wants are the operation's, so that they stay.
+ucs_status_ptr_t give_atomic(ucp_ep* to, const QueuedTransfer& request, Operation& operation,
+                             ucp_request_param_t& param) {
+    using Kind = QueuedTransfer::Kind;
+    operation.operand = request.bytes_or_operand;
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = ucp_dt_make_contig(request.width);
+    if (request.kind != Kind::word_add && request.kind != Kind::element_add) {
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param.reply_buffer = request.origin != nullptr ? request.origin : &operation.reply;
+    }
+    return ucp_atomic_op_nbx(to, ucx_name(request.kind), &operation.operand, 1, request.address,
+                             request.key, &param);
+}
+
+/// Gives the request to UCX.
 ucs_status_ptr_t give(ucp_ep* to, const QueuedTransfer& request, Operation& operation) {
     ucp_request_param_t param = telling(Callbacks::posted, &operation);
     const std::size_t bytes = request.bytes_or_operand;
-    operation.operand = request.bytes_or_operand;
     switch (request.kind) {
     case QueuedTransfer::Kind::put:
         return ucp_put_nbx(to, request.origin, bytes, request.address, request.key, &param);
     case QueuedTransfer::Kind::get:
         return ucp_get_nbx(to, request.origin, bytes, request.address, request.key, &param);
-    case QueuedTransfer::Kind::add:
-    case QueuedTransfer::Kind::swap:
-        break;
+    default:
+        return give_atomic(to, request, operation, param);
     }
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    param.datatype = ucp_dt_make_contig(sizeof operation.operand);
-    if (request.kind == QueuedTransfer::Kind::add)
-        return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, &operation.operand, 1, request.address,
-                                 request.key, &param);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-    param.reply_buffer = &operation.reply;
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_SWAP, &operation.operand, 1, request.address,
-                             request.key, &param);
 }
 
 } // namespace
@@ -99,18 +120,39 @@ void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress addr
     post({&peer, key.get(), address, origin, bytes, completion, QueuedTransfer::Kind::get});
 }
 
+void Worker::element(Peer& peer, const ElementAtomic& what, RemoteAddress address,
+                     const RemoteKey& key, Completion* completion) {
+    using Kind = QueuedTransfer::Kind;
+    const Lock lock = locked();
+    ++counters_.elements;
+    Kind kind = Kind::element_compare_swap;
+    if (what.what == Fetch::add)
+        kind = what.before == nullptr ? Kind::element_add : Kind::element_fetch_add;
+    else if (what.what == Fetch::swap)
+        kind = Kind::element_swap;
+    post({&peer, key.get(), address, what.before, what.operand, completion, kind,
+          static_cast<std::uint8_t>(what.bytes)});
+}
+
+bool Worker::put_elements_in_order(Peer& peer) {
+    const Lock lock = locked();
+    const bool ordered = peer.met() && peer.queue_ == nullptr && lanes(peer) == Lanes::one;
+    if (ordered)
+        fence();
+    return ordered;
+}
+
 void Worker::post(const QueuedTransfer& request) {
     if (request.key == nullptr)
         raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
     Peer& peer = *request.peer;
     endpoint(peer);
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (request.kind == QueuedTransfer::Kind::put || request.kind == QueuedTransfer::Kind::get)
-        peer.data_.store(number, std::memory_order_release);
-    else
-        peer.words_.store(number, std::memory_order_release);
-    (request.kind == QueuedTransfer::Kind::get ? peer.read_ : peer.written_)
-        .store(number, std::memory_order_release);
+    (request.is_word() ? peer.words_ : peer.data_).store(number, std::memory_order_release);
+    (request.is_answered() ? peer.read_ : peer.written_).store(number, std::memory_order_release);
+    if (request.is_element())
+        (request.kind == QueuedTransfer::Kind::element_add ? peer.adds_ : peer.others_)
+            .store(number, std::memory_order_release);
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();

@@ -98,8 +98,16 @@ bool Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
     return needed;
 }
 
+/// Whether answers have come to all that was posted, so that there is nothing to wait for.
+bool Worker::all_answered(Peer& peer) {
+    if (!peer.has_only_read() || peer.outstanding() != 0)
+        return false;
+    const Lock lock = locked(); // other threads post
+    return peer.has_only_read() && finish_reads(peer, peer.posted_.load());
+}
+
 bool Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
-    const bool needed = peer.data_unflushed();
+    const bool needed = peer.data_unflushed() && !all_answered(peer);
     if (needed)
         flush_until(waiter, {{&peer, peer.data_.load(), 0}});
     return needed;

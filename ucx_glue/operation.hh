@@ -35,18 +35,33 @@ class FreeList {
     std::vector<T*> free_;
 };
 
-/// A put, a get or a posted word that waits for its turn. Small, since a program may post millions
-/// between two flushes.
+/// A put, a get, a posted word or an atomic on data that waits for its turn. Small, since a program
+/// may post millions between two flushes.
 struct QueuedTransfer {
-    enum class Kind : std::uint8_t { put, get, add, swap };
+    enum class Kind : std::uint8_t {
+        put,
+        get,
+        word_add,
+        word_swap,
+        element_add,
+        element_fetch_add,
+        element_swap,
+        element_compare_swap,
+    };
 
     Peer* peer;
     ucp_rkey* key;
     RemoteAddress address;
-    void* origin; ///< put, get
+    void* origin; ///< put, get; of elements: where what was there goes, or null
     std::uint64_t bytes_or_operand;
     Completion* completion;
     Kind kind;
+    std::uint8_t width = sizeof(std::uint64_t); ///< of a word or element: bytes
+
+    bool is_word() const { return kind == Kind::word_add || kind == Kind::word_swap; }
+    bool is_element() const { return kind >= Kind::element_add; }
+    /// Its answer says that it is complete at the peer.
+    bool is_answered() const { return kind == Kind::get || kind > Kind::element_add; }
 };
 static_assert(sizeof(QueuedTransfer) <= 56);
 

@@ -123,8 +123,8 @@ class Peer {
                words_sent_.load(std::memory_order_relaxed);
     }
 
-    /// Whether only gets were posted since the last flush: they are complete at the peer when they
-    /// are at this side.
+    /// Whether all that were posted since the last flush are answered: they are complete at the peer
+    /// when they are at this side.
     bool has_only_read() const {
         return written_.load(std::memory_order_acquire) <= flushed_.load(std::memory_order_acquire);
     }
@@ -141,6 +141,14 @@ class Peer {
                words_acked_.load(std::memory_order_acquire) !=
                    words_sent_.load(std::memory_order_acquire) ||
                words_way() == WordsWay::greeted;
+    }
+
+    /// Whether atomics on data may not have been done that another one has to come behind. Adds
+    /// may overtake each other.
+    bool elements_unflushed(bool before_add) const {
+        const std::uint64_t flushed = flushed_.load(std::memory_order_acquire);
+        return flushed < others_.load(std::memory_order_acquire) ||
+               (!before_add && flushed < adds_.load(std::memory_order_acquire));
     }
 
     /// Operations do not complete in the order in which they were posted, so only 0 says which
@@ -163,14 +171,16 @@ class Peer {
     std::size_t held_ = 0;           ///< see Worker::hold
     Contact contact_ = Contact::none;
     Lanes lanes_ = Lanes::unknown;
-    // Puts, gets and posted words, counted in the order in which they were posted. A flush covers
-    // what had been issued when it began; counts, not a flag, since other threads post while it is
+    // Puts, gets, posted words and atomics on data, counted in the order in which they were posted.
+    // A flush covers what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
     Count posted_{0};    ///< asked for
-    Count data_{0};      ///< of posted_: up to the last put or get
+    Count data_{0};      ///< of posted_: up to the last that is no word
     Count words_{0};     ///< of posted_: up to the last word
-    Count written_{0};   ///< of posted_: up to the last that is not a get
-    Count read_{0};      ///< of posted_: up to the last get
+    Count written_{0};   ///< of posted_: up to the last without such an answer (read_)
+    Count read_{0};      ///< of posted_: up to the last whose answer says that it is done
+    Count adds_{0};      ///< of posted_: up to the last element_add
+    Count others_{0};    ///< of posted_: up to the last of the other atomics on data
     Count issued_{0};    ///< given to UCX
     Count completed_{0}; ///< complete at this side
     Count flushing_{0};  ///< complete at the peer when the last flush that began is

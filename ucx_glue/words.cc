@@ -99,10 +99,27 @@ Operation& Worker::begin_fetch(Peer& peer, Fetch what, RemoteAddress address, co
 
 bool Worker::orders_behind_puts(Peer& peer) {
     const Lock lock = locked();
+    return puts_are_ordered(peer);
+}
+
+bool Worker::puts_are_ordered(Peer& peer) {
     return peer.met() && peer.queue_ == nullptr && peer.data_unflushed() &&
            peer.read_.load(std::memory_order_relaxed) <=
                peer.flushed_.load(std::memory_order_relaxed) &&
            lanes(peer) == Lanes::one;
+}
+
+bool Worker::put_words_behind_puts(Peer& peer) {
+    const Lock lock = locked();
+    const bool ordered = puts_are_ordered(peer);
+    if (ordered)
+        fence();
+    return ordered;
+}
+
+void Worker::fence() {
+    if (const ucs_status_t status = ucp_worker_fence(worker_.get()); status != UCS_OK)
+        raise("order an atomic behind puts", status);
 }
 
 /// Once something has come back the endpoint is what it will be.
@@ -117,8 +134,7 @@ std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& p
                                            RemoteAddress address, const RemoteKey& key,
                                            std::uint64_t operand) {
     Lock lock = locked();
-    if (const ucs_status_t status = ucp_worker_fence(worker_.get()); status != UCS_OK)
-        raise("order an atomic behind puts", status);
+    fence();
     const Goal goal{&peer, peer.data_.load(), 0};
     Operation& operation = begin_fetch(peer, Fetch::add, address, key, operand, 0);
     const bool begun = begin_flush(goal);
@@ -154,14 +170,14 @@ void Worker::post_add(Peer& peer, RemoteAddress address, const RemoteKey& key,
                       std::uint64_t operand) {
     const Lock lock = locked();
     ++counters_.posts;
-    post({&peer, key.get(), address, nullptr, operand, nullptr, QueuedTransfer::Kind::add});
+    post({&peer, key.get(), address, nullptr, operand, nullptr, QueuedTransfer::Kind::word_add});
 }
 
 void Worker::post_store(Peer& peer, RemoteAddress address, const RemoteKey& key,
                         std::uint64_t value) {
     const Lock lock = locked();
     ++counters_.posts;
-    post({&peer, key.get(), address, nullptr, value, nullptr, QueuedTransfer::Kind::swap});
+    post({&peer, key.get(), address, nullptr, value, nullptr, QueuedTransfer::Kind::word_swap});
 }
 
 } // namespace rmalock::ucx

@@ -44,12 +44,22 @@ const char* name(Atomic kind);
 /// What send_word() does at a peer.
 enum class WordOp : std::uint64_t { add, store };
 
+/// An atomic on an element of data, of 4 or 8 bytes, naturally aligned.
+struct ElementAtomic {
+    Fetch what = Fetch::add;
+    std::size_t bytes = 8;
+    std::uint64_t operand = 0; ///< in its first bytes; compare_swap: what is expected
+    /// Where to leave what was there; null: nowhere. compare_swap finds there what it is to store.
+    /// It stays until the operation is complete.
+    void* before = nullptr;
+};
+
 /// What was sent over the worker, for tests and statistics.
 struct Counters {
     std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
     std::uint64_t reads = 0;   ///< read_word: a round trip each
     std::uint64_t posts = 0;   ///< atomics and words that return nothing, sent ones included
-    std::uint64_t puts = 0, gets = 0;
+    std::uint64_t puts = 0, gets = 0, elements = 0;
     std::uint64_t flushes = 0;  ///< flushes that had something to wait for: a round trip each
     std::uint64_t messages = 0; ///< active messages sent
 };
@@ -187,6 +197,9 @@ class Worker {
     /// Whether fetch_add_after_puts is for the peer now: puts are under way, no gets, and
     /// everything to it takes one way. A get could read what the atomic let others write.
     bool orders_behind_puts(Peer& peer);
+    /// Words that are posted to the peer from here on take effect after all puts to it so far.
+    /// False: they may not.
+    bool put_words_behind_puts(Peer& peer);
     /// An add that takes effect after all puts to the peer so far; when it returns they are
     /// complete at both sides, all in one round trip.
     std::uint64_t fetch_add_after_puts(const fabric::Waiter& waiter, Peer& peer,
@@ -220,6 +233,16 @@ class Worker {
              const RemoteKey& key, Completion* completion = nullptr);
     void get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress address,
              const RemoteKey& key, Completion* completion = nullptr);
+
+    /// An atomic by what does the words' atomics; complete as a get is, or as a put where it leaves
+    /// nothing here. Elements of 4 bytes: only with Atomics::narrow.
+    void element(Peer& peer, const ElementAtomic& what, RemoteAddress address, const RemoteKey& key,
+                 Completion* completion = nullptr);
+    /// Elements' atomics and gets from here on come behind the elements' atomics to the peer so far.
+    /// False: the origin has to wait for those.
+    bool put_elements_in_order(Peer& peer);
+    /// Whether there are any that the next one has to come behind. `add`: one that fetches nothing.
+    static bool has_elements(const Peer& peer, bool add) { return peer.elements_unflushed(add); }
 
     // These return whether there was anything to wait for.
     /// Every put, get and posted word of this process to the peer is complete at both sides.
@@ -331,9 +354,12 @@ class Worker {
     void meet(Peer& peer, std::uint64_t greeting);
     void ask_for_pulse(Peer& peer, Clock::time_point now);
     static Lanes lanes(Peer& peer);
+    static bool puts_are_ordered(Peer& peer);
+    void fence();
     bool begin_flush(const Goal& goal);
     void flush_early(Peer& peer);
     bool finish_reads(Peer& peer, std::uint64_t posted);
+    bool all_answered(Peer& peer);
     void ask(const Goal& goal);
     void list(Peer& peer);
     void transmit(Peer& peer, unsigned id, std::span<const std::byte> header,

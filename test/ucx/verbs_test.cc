@@ -209,6 +209,70 @@ TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
 
 /// An atomic behind puts waits for its own target: puts to a third process, which does not serve,
 /// stay where they are.
+/// Of 4 bytes the neighbours stay as they are.
+TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
+    run(2, GetParam(), [](Site& site) {
+        for (const std::size_t size : {4u, 8u}) {
+            const RemoteAddress at = site.address(1, size) + 4 * (size == 4);
+            std::uint64_t before[4] = {0, 0, 0, 12};
+            const auto change = [&](Fetch what, std::uint64_t operand, void* result) {
+                if (site.rank == 0)
+                    site.worker.element(site.peer(1), {what, size, operand, result}, at,
+                                        site.key(1));
+            };
+            const auto flush = [&] {
+                return site.rank == 0 && site.worker.flush_data(site.waiter, site.peer(1));
+            };
+            change(Fetch::add, 5, nullptr);
+            flush();
+            change(Fetch::add, ~0ull, &before[0]); // minus one
+            EXPECT_EQ(flush(), site.rank == 0);
+            change(Fetch::swap, 9, &before[1]);
+            flush();
+            change(Fetch::compare_swap, 8, &(before[2] = 11));
+            flush();
+            change(Fetch::compare_swap, 9, &before[3]);
+            flush();
+            EXPECT_FALSE(flush()) << "nothing to wait for";
+            site.fence();
+            if (site.rank == 1) {
+                EXPECT_EQ(site.memory[size], size == 4 ? 12ull << 32 : 12ull);
+                continue;
+            }
+            EXPECT_EQ(before[0], 5u);
+            EXPECT_EQ(before[1], 4u);
+            EXPECT_EQ(before[2], 9u);
+            EXPECT_EQ(before[3], 9u);
+        }
+    });
+}
+
+TEST_P(Verbs, AnElementIsBehindThoseThatItHasToFollow) {
+    run(2, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            Worker& worker = site.worker;
+            const ElementAtomic add{.operand = 1};
+            std::uint64_t result = 0;
+            const ElementAtomic fetch{.operand = 1, .before = &result};
+            Peer& peer = site.peer(1);
+            EXPECT_FALSE(Worker::has_elements(peer, false));
+            worker.element(peer, add, site.address(1, 0), site.key(1));
+            EXPECT_FALSE(Worker::has_elements(peer, true)) << "adds may overtake each other";
+            EXPECT_TRUE(Worker::has_elements(peer, false));
+            for (std::uint64_t n = 1; n < 1000; ++n)
+                worker.element(peer, add, site.address(1, 0), site.key(1));
+            if (!worker.put_elements_in_order(peer))
+                worker.flush_data(site.waiter, peer);
+            worker.element(peer, fetch, site.address(1, 0), site.key(1));
+            EXPECT_TRUE(Worker::has_elements(peer, true));
+            worker.flush_data(site.waiter, peer);
+            EXPECT_FALSE(Worker::has_elements(peer, false));
+            EXPECT_EQ(result, 1000u);
+        }
+        site.fence();
+    });
+}
+
 TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
     const auto put_and_add = [](Site& site) {
         Worker& worker = site.worker;
