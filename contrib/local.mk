@@ -11,7 +11,7 @@ contrib/rmalock.env: contrib/rmalock.env.in Makefile
 	    $(srcdir)/contrib/rmalock.env.in >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
-	contrib/chroot-check contrib/depends contrib/steps.sh contrib/tally \
+	contrib/chroot-check contrib/sitecheck contrib/depends contrib/steps.sh contrib/tally \
 	contrib/vcluster/README.md contrib/vcluster/cluster.py contrib/vcluster/delay.c contrib/vcluster/vcluster \
 	contrib/spin/check contrib/spin/all_gate.pml contrib/spin/d_mcs.pml contrib/spin/pf_cohort.pml contrib/spin/pf_mcs.pml \
 	contrib/spin/rma_rw.pml
