@@ -133,8 +133,10 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/data/access.hh \
 	ompi_osc_rmalock/window/data/accumulate.cc \
 	ompi_osc_rmalock/window/data/accumulate_far.cc \
+	ompi_osc_rmalock/window/data/accumulate_intrinsic.cc \
 	ompi_osc_rmalock/window/data/kernels.cc \
 	ompi_osc_rmalock/window/data/element_ops.hh \
+	ompi_osc_rmalock/window/data/element_starts.hh \
 	ompi_osc_rmalock/window/data/elements.hh \
 	ompi_osc_rmalock/window/data/kernels.hh \
 	ompi_osc_rmalock/window/data/loops.hh \

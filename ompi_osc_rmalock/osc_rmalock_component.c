@@ -424,6 +424,20 @@ static bool wants_page(struct opal_info_t* info) {
            strtoull(value, NULL, 10) > LINE;
 }
 
+/* The key as osc/ucx and osc/rdma have it, without our prefix; or the standard's (MPI 4.1, 12.2.1). */
+static bool is_single_intrinsic(struct opal_info_t* info, const rmalock_params_t* params) {
+    static const long widest = 8;
+    char value[OSC_RMALOCK_INFO_SIZE];
+    if (osc_rmalock_info_get(info, "acc_single_intrinsic", value, sizeof value)) {
+        return 0 == strcmp(value, "true");
+    }
+    if (osc_rmalock_info_get(info, "mpi_accumulate_granularity", value, sizeof value)) {
+        const long granularity = strtol(value, NULL, 10);
+        return 0 < granularity && widest >= granularity;
+    }
+    return params->acc_single_intrinsic;
+}
+
 static bool oversubscribed(void) {
     const int cpus = osc_rmalock_usable_cpus();
     /* A user that asks Open MPI to yield knows of other load on the machine. */
@@ -454,6 +468,8 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
     /* Not what was asked for: that can be `auto`, or another lock than rank 0's. */
     osc_rmalock_info_insist(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
     osc_rmalock_info_insist(win, "rmalock_lock_reason", reason);
+    osc_rmalock_info_insist(win, "acc_single_intrinsic",
+                            rmalock_window_single_intrinsic(window) ? "true" : "false");
 }
 
 static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
@@ -485,6 +501,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size, in
         .disp_unit = disp_unit,
         .noncontiguous = info_says(info, "alloc_shared_noncontig"),
         .page_aligned = wants_page(info),
+        .single_intrinsic = is_single_intrinsic(info, &params),
         .oversubscribed = oversubscribed(),
         .progress_yields = opal_progress_yield_when_idle,
         .process = osc_rmalock_process(),

@@ -165,6 +165,7 @@ typedef struct rmalock_spec {
     int disp_unit;
     bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
+    bool single_intrinsic; /* accumulates are mostly of few elements: see acc_single_intrinsic */
     bool oversubscribed;  /* more ranks than cores on this node */
     bool progress_yields; /* the host's progress gives the core away when it finds nothing to do */
     uint64_t process;     /* the calling process; its job, and in the lower 32 bits its
@@ -202,6 +203,8 @@ rmalock_status_t rmalock_refuse(const rmalock_window_t* window, rmalock_status_t
 
 /* The name of the lock algorithm of the window, and why it was chosen. Static text. */
 const char* rmalock_window_lock_name(const rmalock_window_t* window, const char** reason);
+/* Whether network adapters change single elements by their own atomics. */
+bool rmalock_window_single_intrinsic(const rmalock_window_t* window);
 
 /* What this process has counted since the window was created. Any time, any thread. */
 void rmalock_window_counters(const rmalock_window_t* window, rmalock_counters_t* counters);

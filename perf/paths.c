@@ -90,6 +90,21 @@ static void get8_and_flush(void) {
     flush();
 }
 
+static void fetch_and_op_and_flush(void) {
+    MPI_Fetch_and_op(&one, &result, MPI_INT64_T, TARGET, 32, MPI_SUM, window);
+    flush();
+}
+
+static void compare_and_swap_and_flush(void) {
+    compare_and_swap();
+    flush();
+}
+
+static void accumulate8_and_flush(void) {
+    MPI_Accumulate(&one, 1, MPI_INT64_T, TARGET, 32, 1, MPI_INT64_T, MPI_SUM, window);
+    flush();
+}
+
 /* With `verbs`: what the component counts for the window. */
 static int counts_verbs;
 static MPI_T_pvar_session session;
@@ -145,6 +160,9 @@ static void count_all(void) {
     if (counts_verbs) {
         count("put8_and_flush", put8_and_flush);
         count("get8_and_flush", get8_and_flush);
+        count("fetch_and_op_and_flush", fetch_and_op_and_flush);
+        count("compare_and_swap_and_flush", compare_and_swap_and_flush);
+        count("accumulate8_and_flush", accumulate8_and_flush);
     }
     MPI_Win_unlock(TARGET, window);
     MPI_Win_lock_all(0, window);

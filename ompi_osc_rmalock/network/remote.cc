@@ -203,6 +203,24 @@ void Remote::move(Direction direction, Rank target, void* origin, std::size_t by
         worker().get(*there.peer, origin, bytes, address, there.memory, completion);
 }
 
+void Remote::element(Rank target, const ucx::ElementAtomic& what, std::uint64_t offset,
+                     ucx::Completion* completion) {
+    const Reachable& there = reachable(target);
+    element_by_key(target, what, there.memory_address + offset, there.memory, completion);
+}
+
+void Remote::element_by_key(Rank target, const ucx::ElementAtomic& what, ucx::RemoteAddress address,
+                            const ucx::RemoteKey& key, ucx::Completion* completion) {
+    count_verb();
+    worker().element(peer(target), what, address, key, completion);
+}
+
+void Remote::order_elements(Rank target, bool adds) {
+    ucx::Peer& to = peer(target);
+    if (ucx::Worker::has_elements(to, adds) && !worker().put_elements_in_order(to))
+        complete(target);
+}
+
 void Remote::flush_local(Rank target) {
     Reachable& there = reachable(target);
     network_.departures().send_all();
@@ -252,6 +270,10 @@ void Remote::complete_each(std::span<const Rank> targets) {
 bool Remote::orders_behind_data(Rank target) {
     Reachable& there = reachable(target);
     return there.outbox.all_applied() && worker().orders_behind_puts(*there.peer);
+}
+
+bool Remote::put_words_behind_data(Rank target) {
+    return !by_cpu_ && worker().put_words_behind_puts(peer(target));
 }
 
 void Remote::complete_all() {

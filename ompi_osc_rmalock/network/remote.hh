@@ -62,6 +62,12 @@ class Remote final : public fabric::RemoteWords {
     /// flush.
     void move(Direction direction, Rank target, void* origin, std::size_t bytes,
               std::uint64_t offset, ucx::Completion* completion);
+    /// Where the memory of `target` begins, in its own address space.
+    ucx::RemoteAddress memory_of(Rank target) { return reachable(target).memory_address; }
+    /// Changes an element `offset` bytes into the memory of `target` by what changes words. Complete
+    /// after a flush.
+    void element(Rank target, const ucx::ElementAtomic& what, std::uint64_t offset,
+                 ucx::Completion* completion);
     /// Complete at this side, results of messages included. Nothing is held back any more.
     void flush_local(Rank target);
     void flush_local_all();
@@ -102,6 +108,14 @@ class Remote final : public fabric::RemoteWords {
     void move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,
                      ucx::RemoteAddress address, const ucx::RemoteKey& key,
                      ucx::Completion* completion);
+    /// Whether words that are posted to the target from here on come behind all puts to it so far,
+    /// which nobody has to wait for then.
+    bool put_words_behind_data(Rank target);
+    /// Elements' atomics and gets from here on come behind the elements' atomics to the target so far.
+    /// `adds`: only adds are to come, that fetch nothing, which may overtake each other.
+    void order_elements(Rank target, bool adds);
+    void element_by_key(Rank target, const ucx::ElementAtomic& what, ucx::RemoteAddress address,
+                        const ucx::RemoteKey& key, ucx::Completion* completion);
     ucx::RemoteKey unpack(Rank target, std::span<const std::byte> key);
     /// Reads `bytes` at `offset` of the target's state; waits for them.
     void read_state(Rank target, std::size_t offset, void* into, std::size_t bytes);

@@ -88,6 +88,10 @@ const char* rmalock_window_lock_name(const rmalock_window_t* window, const char*
     return as_window(window).choice().name;
 }
 
+bool rmalock_window_single_intrinsic(const rmalock_window_t* window) {
+    return as_window(window).intrinsic().eight;
+}
+
 void rmalock_window_counters(const rmalock_window_t* window, rmalock_counters_t* counters) {
     *counters = as_window(window).counters();
 }

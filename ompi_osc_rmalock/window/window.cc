@@ -42,6 +42,18 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     return RMALOCK_OK;
 }
 
+namespace {
+
+const char* how(const IntrinsicSizes& sizes) {
+    if (sizes.four)
+        return "elements of 4 and 8 bytes are the adapter's atomics, others lock the target's";
+    return sizes.eight ? "elements of 8 bytes are the adapter's atomics, others lock the target's"
+                       : "all elements lock the target's (acc_single_intrinsic is not set, or not "
+                         "by all)";
+}
+
+} // namespace
+
 void Window::announce(const Plan& plan) const {
     char where[96] = "on one node";
     if (plan.hosts() > 1)
@@ -58,6 +70,8 @@ void Window::announce(const Plan& plan) const {
                "window '%s': each accumulate of a single element fences for itself: membarrier"
                " is switched off (osc_rmalock_membarrier), or refused to one of the processes",
                name());
+    if (plan.domain() == fabric::Domain::nic)
+        report(2, "window '%s': accumulates of %s", name(), how(plan.intrinsic()));
     for (const std::string& line : locks::describe(plan.lock_config()))
         report(2, "window '%s': %s", name(), line.c_str());
 }

@@ -123,6 +123,7 @@ Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
         remote = std::make_unique<network::Remote>(*network);
         mine.id = remote->id().value();
         mine.atomics = network->atomics();
+        mine.narrow_atomics = network->worker().atomics().narrow;
     }
     std::vector<Share> shares;
     if (const Status status = gather_shares(spec, mine, request, shares); status != RMALOCK_OK)

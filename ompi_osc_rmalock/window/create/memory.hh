@@ -32,6 +32,13 @@ struct alignas(64) Part {
 };
 static_assert(sizeof(Part) == 64);
 
+/// The sizes of elements that the network's atomics change (acc_single_intrinsic). An element has
+/// one owner for all origins: CPUs' sums, and those under the lock, would lose the adapter's.
+struct IntrinsicSizes {
+    bool four = false, eight = false;
+    bool has(std::size_t size) const { return (size == 4 && four) || (size == 8 && eight); }
+};
+
 /// One place in a target's memory.
 struct TargetAddress {
     std::byte* direct = nullptr; ///< where this process can load and store it; or null

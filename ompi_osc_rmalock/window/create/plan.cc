@@ -54,6 +54,7 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& r
     mine.page_aligned = spec.page_aligned;
     mine.node_fence = spec.params.membarrier && fabric::join_node_fences();
     mine.threads = host().threads;
+    mine.single_intrinsic = spec.single_intrinsic;
     mine.request = locks::fingerprint(request);
     mine.info = info_of(spec, request);
     return mine;
@@ -82,7 +83,10 @@ Plan::Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
            std::vector<Share> shares)
     : rank_(spec.comm.rank), shares_(std::move(shares)),
       lock_config_(lock_config_of(request, shares_)) {
+    intrinsic_ = {.four = true, .eight = true};
     for (const Share& share : shares_) {
+        intrinsic_.eight &= share.single_intrinsic;
+        intrinsic_.four &= share.single_intrinsic && share.narrow_atomics;
         watched_ |= share.watchdog != 0;
         summary_ |= share.summary;
         node_fence_ &= share.node_fence;
@@ -107,6 +111,8 @@ void Plan::find_members() {
     }
     settle_domain();
     networked_ = hosts_ > 1 || domain() == fabric::Domain::nic;
+    if (domain() == fabric::Domain::cpu)
+        intrinsic_ = {};
     my_place_ = place_of(rank_);
 }
 

@@ -34,6 +34,8 @@ struct Share {
         atomics; ///< on words of other nodes, as far as the process knows or was told
     bool noncontiguous, page_aligned, summary;
     bool node_fence, threads; ///< may be fenced by others of its node; has several threads in MPI
+    bool single_intrinsic,
+        narrow_atomics;    ///< see rmalock_spec_t; the network does those of 32 bits
     std::uint64_t request; ///< locks::fingerprint of what this process asks for
     locks::ProcessInfo info;
 };
@@ -108,6 +110,8 @@ class Plan {
     fabric::Slot mark_lines() const {
         return threads_ ? fabric::WindowSlots::kMarkLines : networked_ ? 2 : 1;
     }
+    /// Which elements the network's own atomics change, in the domain nic, at any origin.
+    IntrinsicSizes intrinsic() const { return intrinsic_; }
     /// Whether the processes want a line at the end.
     bool summary() const { return summary_; }
     /// What the network has to know of the ranks.
@@ -140,6 +144,7 @@ class Plan {
     bool apart_ = false; ///< SHARED: the parts need not follow one another
     bool mapped_ = false, dynamic_ = false, networked_ = false, watched_ = false, summary_ = false;
     bool node_fence_ = true, threads_ = false;
+    IntrinsicSizes intrinsic_;
     std::size_t places_ = 0, key_room_ = 0, reaches_ = 0, reach_stride_ = 0, state_ = 0,
                 stride_ = 0, regions_ = 0, records_ = 0, memory_ = 0, bytes_ = 0;
 };

@@ -264,12 +264,26 @@ const ucx::RemoteKey& FarTable::key(const Exposure& exposure) {
     return key;
 }
 
+std::size_t FarTable::region_of(std::uint64_t address) const {
+    const auto at = static_cast<std::size_t>(first_behind(regions_, address) - regions_.begin());
+    if (at == regions_.size() || regions_[at].begin > address)
+        throw ucx::Error("memory that was attached is not any more");
+    return at;
+}
+
+bool FarTable::has_in_one(std::uint64_t address, std::size_t bytes) const {
+    return regions_[region_of(address)].end - address >= bytes;
+}
+
+void FarTable::element(const ucx::ElementAtomic& what, std::uint64_t address,
+                       ucx::Completion* completion) {
+    remote_.element_by_key(rank_, what, address, key(exposure(region_of(address))), completion);
+}
+
 void FarTable::move(Direction direction, std::byte* origin, std::size_t bytes,
                     std::uint64_t address, ucx::Completion* completion) {
-    auto at = static_cast<std::size_t>(first_behind(regions_, address) - regions_.begin());
-    for (; bytes != 0; ++at) { // neighbouring regions count as one
-        if (at == regions_.size() || regions_[at].begin > address)
-            throw ucx::Error("memory that was attached is not any more");
+    while (bytes != 0) { // neighbouring regions count as one
+        const std::size_t at = region_of(address);
         const std::size_t now = std::min<std::size_t>(bytes, regions_[at].end - address);
         remote_.move_by_key(direction, rank_, origin, now, address, key(exposure(at)), completion);
         origin += now;

@@ -97,9 +97,16 @@ class FarTable {
     /// Between `origin` and `address`. Throws ucx::Error, where part of it is not attached, too.
     void move(Direction direction, std::byte* origin, std::size_t bytes, std::uint64_t address,
               ucx::Completion* completion);
+    /// Whether one region has all of these bytes: memory may be attached in any pieces.
+    bool has_in_one(std::uint64_t address, std::size_t bytes) const;
+    /// Changes the element at `address`, which has to be in one region. Throws alike.
+    void element(const ucx::ElementAtomic& what, std::uint64_t address,
+                 ucx::Completion* completion);
 
   private:
     friend class Regions;
+    /// The first that does not end before it, if that has begun; else throws.
+    std::size_t region_of(std::uint64_t address) const;
     const ucx::RemoteKey& key(const Exposure& exposure);
     const Exposure& exposure(std::size_t n) const {
         return *reinterpret_cast<const Exposure*>(exposures_.data() + n * stride_);

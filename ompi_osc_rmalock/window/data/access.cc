@@ -33,8 +33,8 @@ bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrd
 
 Accesses::Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
                    std::unique_ptr<network::Remote> remote)
-    : Epochs(spec, std::move(segment), plan, std::move(remote)),
-      elements_(fabric_, plan, threads_) {}
+    : Epochs(spec, std::move(segment), plan, std::move(remote)), elements_(fabric_, plan, threads_),
+      intrinsic_(plan.intrinsic()) {}
 
 bool Accesses::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                         std::ptrdiff_t high, const rmalock_layout_t* side) {

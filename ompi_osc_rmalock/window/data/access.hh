@@ -41,6 +41,8 @@ class Accesses : public Epochs {
                                std::size_t bytes, ucx::Completion* completion);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
+    /// By what single elements are changed where a network adapter does the atomics.
+    IntrinsicSizes intrinsic() const { return intrinsic_; }
     Status compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
                             const void* compare, const void* desired, void* result);
 
@@ -97,6 +99,9 @@ class Accesses : public Epochs {
     Status move_and_wait(Direction direction, const char* call, Rank target,
                          const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                          const TargetAddress& place);
+    /// A put under the target's accumulate lock, which is given back next: the next holder finds it.
+    Status store_back(const char* call, Rank target, const rmalock_layout_t& origin_side,
+                      const rmalock_layout_t& target_side, const TargetAddress& place);
     Status move_far(Direction direction, const char* call, Rank target,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     const TargetAddress& place, ucx::Completion* completion);
@@ -113,6 +118,19 @@ class Accesses : public Epochs {
     void send_padded(Rank target, const rmalock_combination_t& what, const TargetAddress& place);
     void send_compare_and_swap(Rank target, std::size_t size, const void* compare,
                                const void* desired, void* result, const TargetAddress& place);
+    // By the network's own atomics (accumulate_intrinsic.cc).
+    class NetworkElements;
+    class IntrinsicAccumulate;
+    bool is_intrinsic(const rmalock_element_t& element) const;
+    template <class Change>
+    Status change_elements(const char* call, Rank target, std::ptrdiff_t displacement,
+                           Change change);
+    Status accumulate_intrinsic(const char* call, Rank target, std::ptrdiff_t displacement,
+                                const rmalock_combination_t& what);
+    Status compare_and_swap_intrinsic(const char* call, Rank target, std::ptrdiff_t displacement,
+                                      std::size_t size, const void* compare, const void* desired,
+                                      void* result, const TargetAddress& place);
+
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const TargetAddress& place);
     [[gnu::noinline]] Status swap_in_full(Rank target, std::ptrdiff_t displacement,
@@ -123,6 +141,7 @@ class Accesses : public Epochs {
                                    const TargetAddress& place);
 
     ElementLock elements_;
+    const IntrinsicSizes intrinsic_;
 };
 
 /// Where [low, high) from the displacement begins, in bytes from the start of a part that has all of

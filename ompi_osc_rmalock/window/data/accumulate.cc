@@ -10,8 +10,10 @@
 // An origin that holds MPI_LOCK_EXCLUSIVE needs no atomics (Accesses::sharing): vector loops.
 //
 // Origins of other nodes send a message, by which the target's CPU decides alike
-// (accumulate_far.cc). What only the host can combine (RMALOCK_KIND_OTHER) they lock from there, as
-// they do everything where a network adapter does the atomics (Domain::nic).
+// (accumulate_far.cc). What only the host can combine (RMALOCK_KIND_OTHER) they lock from there.
+//
+// Where a network adapter does the atomics (Domain::nic), all origins take the accumulate lock for
+// everything, unless the program asks for the adapter's atomics (accumulate_intrinsic.cc).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -89,6 +91,8 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
+    if (what.kernels->alone != nullptr && is_intrinsic(what.element))
+        return accumulate_intrinsic(call, target, displacement, what);
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
     if (!by_kernel || what.kernels->alone == nullptr)
         return accumulate_locked(call, target, what, place);
@@ -246,6 +250,22 @@ void Accesses::send_padded(Rank target, const rmalock_combination_t& what,
     NativeArray(what, result.get()).copy_to(what.result);
 }
 
+/// A flush would be a round trip. Without it the origin's buffer has to stay, but a short one is
+/// copied at once.
+Status Accesses::store_back(const char* call, Rank target, const rmalock_layout_t& origin_side,
+                            const rmalock_layout_t& target_side, const TargetAddress& place) {
+    ucx::Completion copied;
+    const Status status =
+        move(Direction::put, call, target, origin_side, target_side, place, &copied);
+    if (!place.network)
+        return status;
+    if (remote_->put_words_behind_data(target))
+        remote_->wait_for(copied);
+    else
+        remote_->flush(target);
+    return status;
+}
+
 Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                    const TargetAddress& place) {
     // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
@@ -261,8 +281,8 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
     const std::size_t bytes = what.count * what.element.extent;
     const Scratch array = scratch(bytes);
     const NativeArray native(what, array.get());
-    if (place.network)
-        remote_->complete(target); // what this process sent before goes before
+    if (place.network && cpu_atomics())
+        remote_->complete(target); // messages that were sent before go before
     const AccumulateGuard guard(*this, target);
     if (const Status status =
             move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
@@ -271,7 +291,7 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
     combine_fetched(what, native, array.get());
     if (what.op == RMALOCK_OP_NO_OP)
         return RMALOCK_OK;
-    return move_and_wait(Direction::put, call, target, native.layout(), *what.target_side, place);
+    return store_back(call, target, native.layout(), *what.target_side, place);
 }
 
 Status Accesses::compare_and_swap(Rank target, std::ptrdiff_t displacement, std::size_t size,
@@ -292,6 +312,9 @@ Status Accesses::swap_in_full(Rank target, std::ptrdiff_t displacement, std::siz
             access(kCall, target, displacement, 0, static_cast<std::ptrdiff_t>(size), place);
         status != RMALOCK_OK)
         return status;
+    if (intrinsic_.has(size))
+        return compare_and_swap_intrinsic(kCall, target, displacement, size, compare, desired,
+                                          result, place);
     if (cpu_atomics() && place.network && can_swap(size)) {
         send_compare_and_swap(target, size, compare, desired, result, place);
         return RMALOCK_OK;
@@ -313,14 +336,13 @@ Status Accesses::compare_and_swap_locked(const char* call, Rank target, std::siz
         return fail(RMALOCK_ERR_TYPE, call, target, "a type of %zu bytes", size);
     std::memcpy(wanted.data(), desired, size);
     const auto there = contiguous_layout(nullptr, size);
-    if (place.network)
-        remote_->complete(target); // what this process sent before goes before
+    if (place.network && cpu_atomics())
+        remote_->complete(target); // messages that were sent before go before
     const AccumulateGuard guard(*this, target);
     Status status = move_and_wait(Direction::get, call, target,
                                   contiguous_layout(before.data(), size), there, place);
     if (status == RMALOCK_OK && std::memcmp(before.data(), compare, size) == 0)
-        status = move_and_wait(Direction::put, call, target, contiguous_layout(wanted.data(), size),
-                               there, place);
+        status = store_back(call, target, contiguous_layout(wanted.data(), size), there, place);
     if (status == RMALOCK_OK)
         std::memcpy(result, before.data(), size);
     return status;
