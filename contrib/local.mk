@@ -17,5 +17,5 @@ EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/qu
 	contrib/spin/rma_rw.pml
 
 if CAN_TEST
-FULL_TESTS += contrib/spin/check
+FULL_TESTS += contrib/spin/check contrib/sitecheck
 endif
