@@ -16,6 +16,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/hybrid.hh \
 	ompi_osc_rmalock/fabric/layout.hh \
 	ompi_osc_rmalock/fabric/node.hh \
+	ompi_osc_rmalock/fabric/on_node.hh \
 	ompi_osc_rmalock/fabric/node_fence.cc \
 	ompi_osc_rmalock/fabric/node_fence.hh \
 	ompi_osc_rmalock/fabric/remote.hh \

@@ -59,9 +59,10 @@ struct Counters {
     std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
     std::uint64_t reads = 0;   ///< read_word: a round trip each
     std::uint64_t posts = 0;   ///< atomics and words that return nothing, sent ones included
-    std::uint64_t puts = 0, gets = 0, elements = 0;
+    std::uint64_t puts = 0, gets = 0;
     std::uint64_t flushes = 0;  ///< flushes that had something to wait for: a round trip each
     std::uint64_t messages = 0; ///< active messages sent
+    std::uint64_t elements = 0; ///< atomics on data
 };
 
 /// Handles an active message: its sender, its header, its data. Runs with the worker locked, in

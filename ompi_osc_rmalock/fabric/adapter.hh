@@ -65,6 +65,19 @@ class Adapter {
     void put(Word w, Value v, At at = At::current()) { begin(Use::posted, w.rank, at).put(w, v); }
     void add(Word w, Value v, At at = At::current()) { begin(Use::posted, w.rank, at).add(w, v); }
 
+    Value near_fetch_add(Word w, Value v, At at = At::current()) {
+        return begin(Use::atomic, w.rank, at).near_fetch_add(w, v);
+    }
+    Value near_swap(Word w, Value v, At at = At::current()) {
+        return begin(Use::atomic, w.rank, at).near_swap(w, v);
+    }
+    Value near_compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
+        return begin(Use::atomic, w.rank, at).near_compare_swap(w, expected, desired);
+    }
+    void near_add(Word w, Value v, At at = At::current()) {
+        begin(Use::posted, w.rank, at).near_add(w, v);
+    }
+
     void add_single_writer(Word w, Value v, At at = At::current()) {
         begin(Use::add_single_writer, w.rank, at).add_single_writer(w, v);
     }

@@ -33,6 +33,14 @@ class FabricBase {
     Own own(Slot slot) const { return {{static_cast<const Self&>(*this).self(), slot}}; }
     void put_own(Own own, Value v) { static_cast<Self&>(*this).put(own.word, v); }
 
+    /// CPUs do all atomics.
+    Value near_fetch_add(Word w, Value v) { return static_cast<Self&>(*this).fetch_add(w, v); }
+    Value near_swap(Word w, Value v) { return static_cast<Self&>(*this).swap(w, v); }
+    Value near_compare_swap(Word w, Value expected, Value desired) {
+        return static_cast<Self&>(*this).compare_swap(w, expected, desired);
+    }
+    void near_add(Word w, Value v) { static_cast<Self&>(*this).add(w, v); }
+
     /// Data are there when the call that puts them returns.
     Value fetch_add_after_data(Word w, Value v) {
         return static_cast<Self&>(*this).fetch_add(w, v);

@@ -29,6 +29,10 @@
 //   changes, and that it changes by nothing else. When it returns, it has taken effect; it is
 //   sequentially consistent with the fetching verbs. It is done by the CPU, whatever the domain.
 //
+// == Words of one node: near_fetch_add, near_swap, near_compare_swap, near_add ==
+//   As the verbs without near_, on words that only processes of their node use. They are done by
+//   the CPU, whatever the domain. on_node.hh makes a fabric of them.
+//
 // == Marks: own, put_own, fence_node ==
 //   own(slot) is a word of the caller's own rank under a name by which put_own finds it sooner; a
 //   name that was made without it names nothing, and equals no other.
@@ -100,7 +104,7 @@
 //                 atomic with each other only. Therefore every word is used as one of
 //                   atomic   add, fetch_add, swap, compare_swap, get, await; never put
 //                   mailbox  put, get, await; never a read-modify-write
-//                   cohort   any verb, but only by processes on the home's node
+//                   cohort   near_ verbs, put, get, await; only by processes on the home's node
 //                   holder   add_single_writer, by one process; get, scan
 //                 An algorithm that keeps to one use per word is correct in both domains, and every
 //                 algorithm here does. (get never tears in either domain.)
@@ -178,6 +182,11 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Posted.
     { f.put(w, v) } -> std::same_as<void>;
     { f.add(w, v) } -> std::same_as<void>;
+    // Words of one node.
+    { f.near_fetch_add(w, v) } -> std::same_as<Value>;
+    { f.near_swap(w, v) } -> std::same_as<Value>;
+    { f.near_compare_swap(w, v, v) } -> std::same_as<Value>;
+    { f.near_add(w, v) } -> std::same_as<void>;
     // Holder records.
     { f.add_single_writer(w, v) } -> std::same_as<void>;
     // Marks.

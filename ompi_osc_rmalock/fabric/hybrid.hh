@@ -67,6 +67,15 @@ class HybridFabric : public FabricBase<HybridFabric> {
         all_near_ ? near().add(w, v) : add_any(w, v);
     }
 
+    [[gnu::always_inline]] Value near_fetch_add(Word w, Value v) {
+        return near().fetch_add(part(w), v);
+    }
+    [[gnu::always_inline]] Value near_swap(Word w, Value v) { return near().swap(part(w), v); }
+    [[gnu::always_inline]] Value near_compare_swap(Word w, Value expected, Value desired) {
+        return near().compare_swap(part(w), expected, desired);
+    }
+    [[gnu::always_inline]] void near_add(Word w, Value v) { near().add(part(w), v); }
+
     /// Far words as well: a tree that somebody asked for may take ranks of two nodes for one.
     void add_single_writer(Word w, Value v) {
         if (same_node(w.rank))

@@ -111,6 +111,7 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoFlushOfTheNode>("no_flush_of_the_node", Failure::exclusion, "3W N=2", {w2, w2, w2},
                                  pairs));
+    add(mutant<ComesByAdapter>("comes_by_adapter", Failure::word_class, "2W N=1", {w1, w1}, apart));
     add(mutant<PutsTwice>("puts_twice", Failure::exclusion, "2W N=1", {writer(3), w2}, apart));
     look_on();
     add(mutant<CountThenUndo>("count_then_undo", Failure::exclusion, "1W+1R N=1",

@@ -29,6 +29,13 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
         return perform(Verb::compare_swap, w, desired, expected);
     }
 
+    Value near_fetch_add(Word w, Value v) { return perform_near(Verb::fetch_add, w, v); }
+    Value near_swap(Word w, Value v) { return perform_near(Verb::swap, w, v); }
+    Value near_compare_swap(Word w, Value expected, Value desired) {
+        return perform_near(Verb::compare_swap, w, desired, expected);
+    }
+    void near_add(Word w, Value v) { post(Verb::add, w, v, true); }
+
     Value fetch_add_after_data(Word w, Value v) { return perform(Verb::fetch_add, w, v, 0, true); }
     /// No step: nobody can tell when it happens.
     void deliver(Rank rank) { world_.deliver_data(self_, rank); }
@@ -116,11 +123,22 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
                                       .at = at_});
     }
 
-    void post(Verb verb, Word w, Value v) {
-        if (w.rank == self_ && !world_.lingers(verb))
-            perform(verb, w, v);
+    Value perform_near(Verb verb, Word w, Value operand, Value expected = 0) {
+        return world_.perform(self_, {.verb = verb,
+                                      .word = w,
+                                      .operand = operand,
+                                      .expected = expected,
+                                      .near = true,
+                                      .at = at_});
+    }
+
+    void post(Verb verb, Word w, Value v, bool near = false) {
+        if (w.rank != self_ || world_.lingers(verb))
+            world_.post({self_, verb, w, v, at_}, near);
+        else if (near)
+            perform_near(verb, w, v);
         else
-            world_.post({self_, verb, w, v, at_});
+            perform(verb, w, v);
     }
 
     void flush(Rank home, bool everybody) {

@@ -160,28 +160,35 @@ class WordUses {
     WordUses(Rank ranks, Slot slots)
         : slots_(slots), uses_(static_cast<std::size_t>(ranks) * slots, 0) {}
 
+    struct How {
+        Verb verb;
+        bool near, same_node; ///< by a near_ verb; by a process of the home's node
+    };
+
     /// Notes one use; false if the word has now been used in a way no class allows.
-    bool note(Rank user, Word w, Verb verb, bool same_node) {
+    bool note(Rank user, Word w, const How& how) {
         std::uint16_t& use = uses_[static_cast<std::size_t>(w.rank) * slots_ + w.slot];
-        if (verb == Verb::add_single_writer)
-            return same_node && note_count(use, static_cast<std::uint16_t>(user + 1));
-        if (verb == Verb::put)
+        if (how.verb == Verb::add_single_writer)
+            return how.same_node && note_count(use, static_cast<std::uint16_t>(user + 1));
+        if (how.verb == Verb::put)
             use |= kPut;
-        if (is_read_modify_write(verb))
-            use |= kReadModifyWrite;
-        if (!same_node)
+        if (is_read_modify_write(how.verb))
+            use |= how.near ? kNear : kAtomic;
+        if (!how.same_node)
             use |= kOffNode;
-        const bool changed = (use & (kPut | kReadModifyWrite)) != 0;
-        return use / kCounter == 0 ? use != (kPut | kReadModifyWrite | kOffNode) : !changed;
+        if (use / kCounter != 0)
+            return (use & kChanged) == 0;
+        return !((use & kAtomic) != 0 && (use & (kPut | kNear)) != 0) &&
+               (use & (kNear | kOffNode)) != (kNear | kOffNode);
     }
 
   private:
-    static constexpr std::uint16_t kPut = 1, kReadModifyWrite = 2, kOffNode = 4, kCounter = 8;
+    static constexpr std::uint16_t kPut = 1, kAtomic = 2, kNear = 4, kOffNode = 8, kCounter = 16,
+                                   kChanged = kPut | kAtomic | kNear;
 
     /// `counter`, not 0, is the process that counts.
     static bool note_count(std::uint16_t& use, std::uint16_t counter) {
-        if ((use & (kPut | kReadModifyWrite)) != 0 ||
-            (use / kCounter != 0 && use / kCounter != counter))
+        if ((use & kChanged) != 0 || (use / kCounter != 0 && use / kCounter != counter))
             return false;
         use = static_cast<std::uint16_t>(use % kCounter + counter * kCounter);
         return true;

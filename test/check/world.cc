@@ -134,7 +134,7 @@ void World::step(Rank rank, bool give_up) {
     p.gave_up = give_up;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     watch_chances(chances);
-    note_use(rank, p.request.verb, p.request.word);
+    note_use(rank, p.request.verb, p.request.word, p.request.near);
     if (p.request.after_data)
         deliver_data(rank, p.request.word.rank);
     if (is_read_modify_write(p.request.verb) &&
@@ -285,7 +285,7 @@ void World::rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known
     process(rank).base = process(rank).history = mix(mix(mark, where), known);
 }
 
-void World::post(Posted posted) {
+void World::post(Posted posted, bool near) {
     const Rank rank = posted.issuer;
     posted.word = existing(rank, posted.word, posted.at);
     // The critical section has to last until some moment at which others can have made steps.
@@ -296,7 +296,7 @@ void World::post(Posted posted) {
         end.at = posted.at;
         perform(rank, end);
     }
-    note_use(rank, posted.verb, posted.word);
+    note_use(rank, posted.verb, posted.word, near);
     memory_.settle(rank, posted.word);
     memory_.post(posted);
     if (story_ != nullptr)
@@ -311,12 +311,13 @@ void World::flush(Rank rank, const NextVerb& request) {
         fiber(rank).suspend();
 }
 
-void World::note_use(Rank rank, Verb verb, Word word) {
-    if (!program_.word_classes || uses_.note(rank, word, verb, program_.same_node(rank, word.rank)))
+void World::note_use(Rank rank, Verb verb, Word word, bool near) {
+    const WordUses::How how{verb, near, program_.same_node(rank, word.rank)};
+    if (!program_.word_classes || uses_.note(rank, word, how))
         return;
     fail(Failure::word_class,
-         fmt::format("word {} is put and read-modify-written, and not by its own node alone, or is "
-                     "another one's holder record: {} {}",
+         fmt::format("word {} is put as well as read-modify-written, or is its node's and is used "
+                     "otherwise, or is another one's holder record: {} {}",
                      name_of(word), rank, check::name_of(verb)));
 }
 

@@ -67,6 +67,7 @@ struct NextVerb {
     bool everybody = false;  ///< flush_all
     bool after_data = false; ///< fetch_add_after_data
     bool blind = false;      ///< the process does not learn the result
+    bool near = false;       ///< by the CPU, whatever the domain
     /// await: whether `predicate`, which lies on the process's stack, holds.
     bool (*holds)(const void* predicate, Value) = nullptr;
     const void* predicate = nullptr;
@@ -118,7 +119,7 @@ class World {
     Fingerprint mark(Rank rank);
     void rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known);
     bool gave_up(Rank rank) const { return process(rank).gave_up; }
-    void post(Posted posted);
+    void post(Posted posted, bool near = false);
     bool lingers(Verb verb) const { return program_.store_buffer && verb == Verb::put; }
     void flush(Rank rank, const NextVerb& request);
     Domain ask_domain() {
@@ -185,7 +186,7 @@ class World {
     void watch_chances(std::uint64_t before);
     void watch_overtaking(const Wait& entered);
     bool flushed(Rank rank) const;
-    void note_use(Rank rank, Verb verb, Word word);
+    void note_use(Rank rank, Verb verb, Word word, bool near);
     Word existing(Rank rank, Word word, const std::source_location& at);
     void fail(Failure failure, std::string text);
     void tell(Rank rank, const NextVerb& request, Value result, bool give_up);

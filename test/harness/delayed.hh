@@ -35,6 +35,7 @@ class Delayed : public fabric::Adapter<Delayed<F>, F> {
 
     void put(fabric::Word w, fabric::Value v) { post({w, v, false}); }
     void add(fabric::Word w, fabric::Value v) { post({w, v, true}); }
+    void near_add(fabric::Word w, fabric::Value v) { add(w, v); }
     void add_each(std::span<const fabric::Rank> ranks, fabric::Slot slot, fabric::Value v) {
         for (const fabric::Rank rank : ranks)
             add({rank, slot}, v);

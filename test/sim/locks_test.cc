@@ -168,7 +168,8 @@ TEST(SimulatedBenchmarks, InsertsCollideMoreOftenAsTheTableFills) {
 }
 
 TEST(SimulatedBenchmarks, LocksOfRandomRanksAreHardlyContended) {
-    for (const char* const lock : {"pf_cohort", "d_mcs", "fompi_rw"})
+    // Not pf_cohort: on the node it is handed over faster than a free lock is taken elsewhere.
+    for (const char* const lock : {"pf_mcs", "d_mcs", "fompi_rw"})
         EXPECT_GT(of_benchmark("MANY", lock, 1).per_second,
                   2 * of_benchmark("ECSB", lock, 1).per_second)
             << lock;

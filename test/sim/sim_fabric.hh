@@ -39,6 +39,12 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
 
     void put(Word w, Value v) { post({Verb::put, w, v}); }
     void add(Word w, Value v) { post({Verb::fetch_add, w, v}); }
+    Value near_fetch_add(Word w, Value v) { return world_.cpu(self_, {Verb::fetch_add, w, v}); }
+    Value near_swap(Word w, Value v) { return world_.cpu(self_, {Verb::swap, w, v}); }
+    Value near_compare_swap(Word w, Value expected, Value desired) {
+        return world_.cpu(self_, {Verb::compare_swap, w, desired, expected});
+    }
+    void near_add(Word w, Value v) { world_.cpu(self_, {Verb::fetch_add, w, v}); }
     /// The CPU's, whatever the domain; far words as in fabric/hybrid.hh.
     void add_single_writer(Word w, Value v) {
         const Operation add{Verb::fetch_add, w, v};

@@ -30,12 +30,13 @@
 // may have it.
 //
 // Cost: enter 1 atomic and the baton's; pass 1 get, 1 posted; leave 1 atomic, 1 posted if others
-// wait; all on the own node. Memory: 3 words per target and node.
+// wait; all on the own node, and by its CPUs in both domains (fabric/on_node.hh). Memory: 3 words per target and node.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
+#include "fabric/on_node.hh"
 #include "locks/lock_env.hh"
 #include "locks/parts/baton.hh"
 #include "locks/parts/node_records.hh"
@@ -74,7 +75,8 @@ struct CohortHold {
 template <fabric::Fabric F>
 class Cohort {
   public:
-    using Baton = locks::Baton<F, CohortHold::kBits>;
+    using Near = fabric::OnNode<F>;
+    using Baton = locks::Baton<Near, CohortHold::kBits>;
 
     /// The words of a target.
     struct Words {
@@ -86,7 +88,9 @@ class Cohort {
     };
 
     /// `shared`: other targets may have the record.
-    Cohort(F& fabric, bool shared) : fabric_(fabric), baton_(fabric), shared_(shared) {}
+    Cohort(F& fabric, bool shared) : fabric_(fabric), baton_(fabric_), shared_(shared) {}
+    Cohort(const Cohort&) = delete;
+    Cohort& operator=(const Cohort&) = delete;
 
     /// `limit`: T_L. Nothing: another target has the record.
     std::optional<Entry> enter(const Words& words, Rank target, QueueNodes& qnodes, Value limit) {
@@ -147,7 +151,7 @@ class Cohort {
         }
     }
 
-    F& fabric_;
+    Near fabric_;
     Baton baton_;
     bool shared_;
 };

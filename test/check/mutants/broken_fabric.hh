@@ -25,8 +25,9 @@ struct Sound {
     bool compares(Word) { return true; }      ///< else a compare_swap swaps, and says it did
     Value added(Word, Value v) { return v; }  ///< what a fetch_add adds of what it was told to
     Value posted(Word, Value v) { return v; } ///< the same of an add
-    bool undoes(Word, Value, Value) { return false; } ///< a fetch_add, that found this, at once
-    Value seen(Word, Value v) { return v; }           ///< what a get makes of what it read
+    bool leaves_to_adapter(Word, Value) { return false; } ///< a near_fetch_add
+    bool undoes(Word, Value, Value) { return false; }     ///< a fetch_add, that found this, at once
+    Value seen(Word, Value v) { return v; }               ///< what a get makes of what it read
     Value fetched(Word, Value, Value v) { return v; } ///< the same of a fetch_add, with its operand
     void done(Verb, Word, Value) {}                   ///< a verb has been made, and what it gave
 };
@@ -46,11 +47,20 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
     }
     Value fetch_add(Word w, Value v, At at = At::current()) {
         from(at);
-        return fetch_add(w, v, false);
+        return added(w, v, [&](Value add) { return inner().fetch_add(w, add); });
+    }
+    Value near_fetch_add(Word w, Value v, At at = At::current()) {
+        from(at);
+        return added(w, v, [&](Value add) {
+            return fault_.leaves_to_adapter(w, v) ? inner().fetch_add(w, add)
+                                                  : inner().near_fetch_add(w, add);
+        });
     }
     Value fetch_add_after_data(Word w, Value v, At at = At::current()) {
+        if (fault_.fetches_before_data(w))
+            return fetch_add(w, v, at);
         from(at);
-        return fetch_add(w, v, !fault_.fetches_before_data(w));
+        return added(w, v, [&](Value add) { return inner().fetch_add_after_data(w, add); });
     }
     void deliver(Rank rank) {
         if (!fault_.skips_deliver())
@@ -60,11 +70,23 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
         from(at);
         return did(Verb::swap, w, fault_.skips_swap(w, v) ? inner().get(w) : inner().swap(w, v));
     }
+    Value near_swap(Word w, Value v, At at = At::current()) {
+        from(at);
+        return did(Verb::swap, w,
+                   fault_.skips_swap(w, v) ? inner().get(w) : inner().near_swap(w, v));
+    }
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
         from(at);
         if (fault_.compares(w))
             return did(Verb::compare_swap, w, inner().compare_swap(w, expected, desired));
         inner().swap(w, desired);
+        return did(Verb::compare_swap, w, expected);
+    }
+    Value near_compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
+        from(at);
+        if (fault_.compares(w))
+            return did(Verb::compare_swap, w, inner().near_compare_swap(w, expected, desired));
+        inner().near_swap(w, desired);
         return did(Verb::compare_swap, w, expected);
     }
     void put(Word w, Value v, At at = At::current()) {
@@ -77,6 +99,10 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
     }
     void add(Word w, Value v, At at = At::current()) {
         from(at).add(w, fault_.posted(w, v));
+        did(Verb::add, w, 0);
+    }
+    void near_add(Word w, Value v, At at = At::current()) {
+        from(at).near_add(w, fault_.posted(w, v));
         did(Verb::add, w, 0);
     }
     void add_single_writer(Word w, Value v, At at = At::current()) {
@@ -116,14 +142,13 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
     }
 
   private:
-    Value fetch_add(Word w, Value v, bool after_data) {
+    template <class Add>
+    Value added(Word w, Value v, Add add) {
         if (fault_.skips_fetch_add(w, v))
             return did(Verb::fetch_add, w, inner().get(w));
-        const Value add = fault_.added(w, v);
-        const Value found =
-            after_data ? inner().fetch_add_after_data(w, add) : inner().fetch_add(w, add);
+        const Value found = add(fault_.added(w, v));
         if (fault_.undoes(w, v, found))
-            inner().fetch_add(w, Value{0} - v);
+            add(Value{0} - v);
         return did(Verb::fetch_add, w, fault_.fetched(w, v, found));
     }
     Value did(Verb verb, Word w, Value v) {

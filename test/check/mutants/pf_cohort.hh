@@ -47,6 +47,11 @@ struct NoFlush : Sound {
     bool skips_flush(Rank home) { return home < 0; }
 };
 
+/// A writer that comes has the adapter count it, where CPUs count those that go.
+struct ComesByAdapter : Sound {
+    bool leaves_to_adapter(Word w, Value v) { return w.slot == kCome && v == 1; }
+};
+
 /// What a cohort leaves in its node may be erased when the next one waits there.
 struct NoFlushOfTheNode : Sound {
     bool skips_flush(Rank home) { return home >= 0; }
