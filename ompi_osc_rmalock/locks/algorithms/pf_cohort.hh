@@ -98,9 +98,9 @@
 // beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:
 // nothing. Among other writers: to acquire 1 atomic and 1 posted put. A change of phase with M
 // members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over in the node 1 posted put
-// on it, to another node 1 posted put off it. In the nic domain all atomics, those on the own node
-// too, are the adapter's, because members are closed from other nodes; it is as correct there, but
-// a member's reader pays two of them. Memory at each rank: a line for the home record, one for the
+// on it, to another node 1 posted put off it. In the nic domain cohorts are CPUs' as well, but the
+// counters of members are the adapter's, because they are closed from other nodes: a member's
+// reader pays two atomics. Memory at each rank: a line for the home record, one for the
 // map of members for each 512 nodes, 3 for each record (node_records.hh), and the queue nodes.
 #pragma once
 
