@@ -38,7 +38,8 @@ Accesses::Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan
 
 bool Accesses::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                         std::ptrdiff_t high, const rmalock_layout_t* side) {
-    if (is_far(target)) { // waits for the network, so that no guard is held
+    // As the network finds the memory, for its atomics on the node, too.
+    if (is_far(target) || intrinsic_.eight) { // waits for it, so that no guard is held
         const auto found = [&] {
             return covers_all(regions_->far(target)->regions(), displacement, low, high, side);
         };
