@@ -31,7 +31,8 @@
 //
 // == Words of one node: near_fetch_add, near_swap, near_compare_swap, near_add ==
 //   As the verbs without near_, on words that only processes of their node use. They are done by
-//   the CPU, whatever the domain. on_node.hh makes a fabric of them.
+//   the CPU, whatever the domain, where what the lock takes for a node is one. on_node.hh makes a
+//   fabric of them.
 //
 // == Marks: own, put_own, fence_node ==
 //   own(slot) is a word of the caller's own rank under a name by which put_own finds it sooner; a

@@ -25,6 +25,9 @@ struct Placement {
     /// By rank: which part of the node's WordSpace is its, or -1 on another node. Null: all are on
     /// this node, part r is rank r's.
     const std::int32_t* parts = nullptr;
+    /// All that the lock takes for this process's node lies on it. Not so with a tree that somebody
+    /// asked for and that takes ranks of two nodes for one.
+    bool whole = true;
 };
 
 class HybridFabric : public FabricBase<HybridFabric> {
@@ -68,15 +71,20 @@ class HybridFabric : public FabricBase<HybridFabric> {
     }
 
     [[gnu::always_inline]] Value near_fetch_add(Word w, Value v) {
-        return near().fetch_add(part(w), v);
+        return placement_.whole ? near().fetch_add(part(w), v) : fetch_add_any(w, v);
     }
-    [[gnu::always_inline]] Value near_swap(Word w, Value v) { return near().swap(part(w), v); }
+    [[gnu::always_inline]] Value near_swap(Word w, Value v) {
+        return placement_.whole ? near().swap(part(w), v) : swap_any(w, v);
+    }
     [[gnu::always_inline]] Value near_compare_swap(Word w, Value expected, Value desired) {
-        return near().compare_swap(part(w), expected, desired);
+        return placement_.whole ? near().compare_swap(part(w), expected, desired)
+                                : compare_swap_any(w, expected, desired);
     }
-    [[gnu::always_inline]] void near_add(Word w, Value v) { near().add(part(w), v); }
+    [[gnu::always_inline]] void near_add(Word w, Value v) {
+        placement_.whole ? near().add(part(w), v) : add_any(w, v);
+    }
 
-    /// Far words as well: a tree that somebody asked for may take ranks of two nodes for one.
+    /// Far words as well: see Placement::whole.
     void add_single_writer(Word w, Value v) {
         if (same_node(w.rank))
             near().add_single_writer(part(w), v);
