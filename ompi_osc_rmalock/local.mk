@@ -183,6 +183,7 @@ mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/osc_rmalock_gpu.c \
 	ompi_osc_rmalock/osc_rmalock_layout.c \
 	ompi_osc_rmalock/osc_rmalock_module.c \
+	ompi_osc_rmalock/osc_rmalock_peers.c \
 	ompi_osc_rmalock/osc_rmalock_pvars.c \
 	ompi_osc_rmalock/osc_rmalock_request.c
 ## The core's objects are C++, so the C++ compiler links; the libraries of Open MPI are named because a
@@ -192,5 +193,14 @@ mca_osc_rmalock_la_LIBADD = librmalock_core.la librmalock_ucx.la $(UCX_LIBS) $(O
 mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs \
 	-Wl,--version-script=$(srcdir)/ompi_osc_rmalock/exports.map
 EXTRA_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
+
+## What tells one build from another: every line that is compiled into the component.
+BUILT_SOURCES += ompi_osc_rmalock/build_id.h
+CLEANFILES += ompi_osc_rmalock/build_id.h
+build_id_of = $(librmalock_core_la_SOURCES) $(librmalock_ucx_la_SOURCES) $(mca_osc_rmalock_la_SOURCES)
+ompi_osc_rmalock/build_id.h: $(build_id_of)
+	$(AM_V_GEN)$(MKDIR_P) ompi_osc_rmalock && (cd $(srcdir) && cat $(build_id_of)) | cksum | \
+	awk '{ printf "#ifndef RMALOCK_BUILD_ID\n#define RMALOCK_BUILD_ID ((uint64_t)%s << 32 | %s)\n#endif\n", $$1, $$2 }' \
+	    >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += ompi_osc_rmalock/exports.map ompi_osc_rmalock/README.md ompi_osc_rmalock/locks/README.md

@@ -45,6 +45,12 @@ static inline int osc_rmalock_error(rmalock_status_t status) {
  * node are not to be taken apart (parameter ranks_per_node). */
 rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node);
 
+/* osc_rmalock_peers.c: which processes have this component, and this build of it. */
+void osc_rmalock_peers_publish(void);
+/* The first rank of `comm` that has not, or -1; all processes that have it find the same one. `why`
+ * then says what it has, on the first rank that has this build, and is empty on others. */
+int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size);
+
 /* osc_rmalock_pvars.c: registers the performance variables. */
 void osc_rmalock_pvars_register(void);
 

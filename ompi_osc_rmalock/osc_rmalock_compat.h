@@ -144,6 +144,35 @@ static inline uint64_t osc_rmalock_process_of(struct ompi_group_t* group, int ra
     return (uint64_t)name.jobid << 32 | (uint32_t)name.vpid;
 }
 
+/* Says something to all processes of the job, with what Open MPI exchanges in MPI_Init. */
+static inline void osc_rmalock_publish(const char* key, uint64_t value) {
+    int rc;
+#if OMPI_MAJOR_VERSION >= 5
+    OPAL_MODEX_SEND_VALUE(rc, PMIX_GLOBAL, (char*)key, &value, PMIX_UINT64);
+#else
+    OPAL_MODEX_SEND_VALUE(rc, OPAL_PMIX_GLOBAL, (char*)key, &value, OPAL_UINT64);
+#endif
+    (void)rc; /* then nobody is told, and this process counts as one without the component */
+}
+
+/* Whether all that processes of the job have published is here when MPI_Init has ended. */
+static inline bool osc_rmalock_all_is_published(void) {
+    return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
+}
+
+/* What a process of the job (osc_rmalock_process) has published. False: nothing. */
+static inline bool osc_rmalock_published(const char* key, uint64_t process, uint64_t* value) {
+    opal_process_name_t name = {.jobid = (opal_jobid_t)(process >> 32),
+                                .vpid = (opal_vpid_t)(uint32_t)process};
+    int rc;
+#if OMPI_MAJOR_VERSION >= 5
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, PMIX_UINT64);
+#else
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, OPAL_UINT64);
+#endif
+    return OPAL_SUCCESS == rc;
+}
+
 /* Ranks of this job on this node. */
 static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;

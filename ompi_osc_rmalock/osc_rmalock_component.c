@@ -9,6 +9,11 @@
 #include "ompi/runtime/mpiruntime.h"
 
 static int component_register(void);
+static int component_open(void) {
+    osc_rmalock_peers_publish();
+    return OMPI_SUCCESS;
+}
+
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
 static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
@@ -21,6 +26,7 @@ osc_rmalock_component_t mca_osc_rmalock_component = {
     .super = {.osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rmalock",
                               MCA_BASE_MAKE_VERSION(component, RMALOCK_MAJOR, RMALOCK_MINOR,
                                                     RMALOCK_RELEASE),
+                              .mca_open_component = component_open,
                               .mca_register_component_params = component_register},
               .osc_data = {MCA_BASE_METADATA_PARAM_NONE},
               .osc_init = component_init,
@@ -241,8 +247,9 @@ static bool has_descriptors(struct ompi_communicator_t* comm, char* why, size_t 
 
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
-static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
-                   bool peers_reachable, bool on_gpu, char* why, size_t why_size) {
+static vote_t vote(struct ompi_communicator_t* comm, const rmalock_comm_t* core_comm,
+                   struct opal_info_t* info, int flavor, bool peers_reachable, bool on_gpu,
+                   char* why, size_t why_size) {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
     if (!mca_osc_rmalock_component.params_good) {
@@ -264,6 +271,9 @@ static vote_t vote(struct ompi_communicator_t* comm, struct opal_info_t* info, i
     } else if (needs_network(comm, flavor) &&
                !(open_network(why, why_size) && has_descriptors(comm, why, why_size))) {
         ; /* why says it */
+    } else if (core_comm->rank == core_comm->node &&
+               !rmalock_has_shared_memory(&params, why, why_size)) {
+        ; /* the others of the node open what the first one has made */
     } else if (!peers_reachable) {
         snprintf(why, why_size,
                  "this process may not read its peers' memory (process_vm_readv), which windows of "
@@ -378,6 +388,12 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
     (void)win;
     (void)disp_unit;
 
+    if (osc_rmalock_peers_lacking(comm, why, sizeof why) >= 0) {
+        if ('\0' != *why) {
+            tell_why(&core_comm, flavor, VOTE_DECLINE, why);
+        }
+        return -1;
+    }
     osc_rmalock_gpus_find(); /* not earlier: test/mpi/device_memory.c has its GPU after MPI_Init */
     const bool on_gpu = MPI_WIN_FLAVOR_CREATE == flavor && osc_rmalock_on_gpu(*base, size);
 
@@ -385,7 +401,8 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size, int
         RMALOCK_OK != rmalock_probe_peer_memory(&core_comm, &peers_reachable)) {
         return -1;
     }
-    const vote_t mine = vote(comm, info, flavor, peers_reachable, on_gpu, why, sizeof why);
+    const vote_t mine =
+        vote(comm, &core_comm, info, flavor, peers_reachable, on_gpu, why, sizeof why);
     ballot_t ballot = {mine, mca_osc_rmalock_component.params.priority, !is_far(comm, flavor),
                        RMALOCK_REACH_ALL};
     const vote_t all = elect(comm, &core_comm, &ballot, why, sizeof why);

@@ -166,9 +166,9 @@ typedef struct rmalock_spec {
     bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
     bool single_intrinsic; /* accumulates are mostly of few elements: see acc_single_intrinsic */
-    bool oversubscribed;  /* more ranks than cores on this node */
-    bool progress_yields; /* the host's progress gives the core away when it finds nothing to do */
-    uint64_t process;     /* the calling process; its job, and in the lower 32 bits its
+    bool oversubscribed;   /* more ranks than cores on this node */
+    bool progress_yields;  /* the host's progress gives the core away when it finds nothing to do */
+    uint64_t process;      /* the calling process; its job, and in the lower 32 bits its
                            * rank in MPI_COMM_WORLD */
     rmalock_comm_t comm;
     rmalock_params_t params;
@@ -180,6 +180,9 @@ typedef struct rmalock_window rmalock_window_t;
  * (process_vm_readv, process_vm_writev), which CREATE and DYNAMIC windows need. The answer is the
  * caller's own; the caller agrees with the others. */
 rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t* comm, bool* reachable);
+
+/* Whether the calling process can make a file in the folder for segments (parameter shm_dir). */
+bool rmalock_has_shared_memory(const rmalock_params_t* params, char* why, size_t why_size);
 
 /* Collective. On success *base is the calling process's part of the window. */
 rmalock_status_t rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window,

@@ -1,8 +1,13 @@
 // rmalock_api.h over class Window. No exception leaves a function of this file.
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 
+#include "window/create/segment.hh"
 #include "window/data/access.hh"
 #include "window/sync/fast_path.hh"
 #include "window/window.hh"
@@ -42,6 +47,22 @@ extern "C" {
 
 void rmalock_init(const rmalock_host_t* host) {
     rmalock::set_host(*host);
+}
+
+bool rmalock_has_shared_memory(const rmalock_params_t* params, char* why, size_t why_size) {
+    static std::atomic<bool> has{false}; // what happens to the folder later is an error then
+    if (has)
+        return true;
+    int error = ENOMEM;
+    (void)guarded([&] {
+        error = rmalock::window::SegmentFile(params->shm_dir).name().error;
+        return RMALOCK_OK;
+    });
+    if (error != 0)
+        std::snprintf(why, why_size, "no file can be made in '%s' (parameter shm_dir): %s",
+                      params->shm_dir, std::strerror(error));
+    has = error == 0;
+    return has;
 }
 
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {

@@ -5,7 +5,7 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network held_lock crowd random_locks sessions
+	network held_lock crowd random_locks sessions refuse_calls
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
@@ -40,9 +40,9 @@ CLEANFILES += test/mpi/oracle
 if CAN_TEST
 CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_observe \
 	test/mpi/check_network
-FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/test_soak.py
+FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/test_soak.py
 endif
-EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep \
+EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground \
 	test/mpi/check_crowd test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
 
@@ -65,9 +65,19 @@ test_mpi_tsan_mca_osc_rmalock_la_LDFLAGS = -module -avoid-version -shared -rpath
 	-Wl,--version-script=$(srcdir)/ompi_osc_rmalock/exports.map
 EXTRA_test_mpi_tsan_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
 
+## The component as another build of it: for check_ground.
+EXTRA_LTLIBRARIES += test/mpi/other/mca_osc_rmalock.la
+test_mpi_other_mca_osc_rmalock_la_SOURCES = $(mca_osc_rmalock_la_SOURCES)
+nodist_EXTRA_test_mpi_other_mca_osc_rmalock_la_SOURCES = cxx_links.cc
+test_mpi_other_mca_osc_rmalock_la_CPPFLAGS = -DRMALOCK_BUILD_ID=1 $(mca_osc_rmalock_la_CPPFLAGS)
+test_mpi_other_mca_osc_rmalock_la_LIBADD = $(mca_osc_rmalock_la_LIBADD)
+test_mpi_other_mca_osc_rmalock_la_LDFLAGS = $(mca_osc_rmalock_la_LDFLAGS) -rpath $(abs_builddir)/test/mpi/other
+EXTRA_test_mpi_other_mca_osc_rmalock_la_DEPENDENCIES = ompi_osc_rmalock/exports.map
+full_data += test/mpi/other/mca_osc_rmalock.la
+
 full_data += $(mpi_tsan_binaries) test/mpi/tsan/mca_osc_rmalock.la
 endif
-CLEANFILES += $(mpi_tsan_binaries) test/mpi/tsan/mca_osc_rmalock.la
+CLEANFILES += $(mpi_tsan_binaries) test/mpi/tsan/mca_osc_rmalock.la test/mpi/other/mca_osc_rmalock.la
 EXTRA_DIST += test/mpi/check_tsan test/mpi/racing_puts.c test/mpi/tsan_suppressions
 
 $(mpi_tsan_binaries): test/mpi/tsan/%: test/mpi/%.c $(mpi_test_includes)

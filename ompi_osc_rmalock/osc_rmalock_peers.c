@@ -1,0 +1,92 @@
+/*
+ * Which processes have this component, and this build of it. Processes that do not would be in
+ * other collective calls while this one agrees about a window, or would misread what it sends: the
+ * job would hang. So each says what it has when the component is opened, before MPI_Init exchanges
+ * what all have said, and no window is tried with a process that has something else.
+ *
+ * Of other jobs (MPI_Comm_spawn, MPI_Comm_connect) nothing is known; they are taken for alike.
+ */
+#include "osc_rmalock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ompi_osc_rmalock/build_id.h"
+
+static const char key[] = "osc.rmalock.build";
+
+void osc_rmalock_peers_publish(void) {
+    osc_rmalock_publish(key, RMALOCK_BUILD_ID);
+}
+
+/* By rank in MPI_COMM_WORLD: whether the process is known to be alike. Several threads may create
+ * windows. */
+static struct {
+    pthread_mutex_t mutex;
+    bool* alike;
+    size_t room;
+} known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_known(size_t process) {
+    pthread_mutex_lock(&known.mutex);
+    const bool is = process < known.room && known.alike[process];
+    pthread_mutex_unlock(&known.mutex);
+    return is;
+}
+
+static void remember(size_t process) {
+    pthread_mutex_lock(&known.mutex);
+    if (process >= known.room) {
+        const size_t room = 2 * (process + 1);
+        bool* const alike = (bool*)realloc(known.alike, room);
+        if (NULL != alike) {
+            memset(alike + known.room, 0, room - known.room);
+            known.alike = alike;
+            known.room = room;
+        }
+    }
+    if (process < known.room) {
+        known.alike[process] = true;
+    }
+    pthread_mutex_unlock(&known.mutex);
+}
+
+typedef enum { ALIKE, ANOTHER_BUILD, NOT_THERE } peer_t;
+
+static peer_t look_at(uint64_t process) {
+    uint64_t build;
+    const size_t rank = (uint32_t)process;
+    if (process >> 32 != osc_rmalock_process() >> 32 || is_known(rank)) {
+        return ALIKE;
+    }
+    if (!osc_rmalock_published(key, process, &build)) {
+        return NOT_THERE;
+    }
+    if (RMALOCK_BUILD_ID != build) {
+        return ANOTHER_BUILD;
+    }
+    remember(rank);
+    return ALIKE;
+}
+
+int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size) {
+    int first_alike = -1, lacking = -1;
+    peer_t has = ALIKE;
+    if (!osc_rmalock_all_is_published()) {
+        return -1;
+    }
+    for (int r = 0; r < ompi_comm_size(comm) && (lacking < 0 || first_alike < 0); ++r) {
+        const peer_t peer = look_at(osc_rmalock_process_of(comm->c_local_group, r));
+        if (ALIKE == peer && first_alike < 0) {
+            first_alike = r;
+        } else if (ALIKE != peer && lacking < 0) {
+            lacking = r;
+            has = peer;
+        }
+    }
+    if (lacking >= 0 && ompi_comm_rank(comm) == first_alike) {
+        snprintf(why, why_size, "rank %d %s", lacking,
+                 NOT_THERE == has ? "has no rmalock" : "has another build of rmalock");
+    }
+    return lacking;
+}
