@@ -66,7 +66,7 @@ def tracked():
 
 def unpacked():
     """A release has no git; its files are what counts then."""
-    made = re.compile(r"(^|/)(build-aux|m4|autom4te\.cache|_build|_inst|_install|__pycache__)(/|$)"
+    made = re.compile(r"(^|/)(build-aux|m4|autom4te\.cache|_build|_build-\w+|_inst|_install|_package|__pycache__)(/|$)"
                       r"|(^|/)(configure~?|aclocal\.m4|Makefile\.in)$")
     names = (str(path.relative_to(TOP)) for path in TOP.rglob("*") if path.is_file())
     return [name for name in names if not made.search(name)]
@@ -244,7 +244,7 @@ def text_is_clean(tree):
         for number, line in enumerate(text.splitlines(), 1):
             if line != line.rstrip():
                 yield f"{name}:{number}: trailing white space"
-            if "\t" in line and not name.endswith((".mk", "Makefile.am", "Makefile")):
+            if "\t" in line and not name.endswith((".mk", "Makefile.am", "Makefile", "debian/rules")):
                 yield f"{name}:{number}: a tab"
         if text and not text.endswith("\n"):
             yield f"{name}:1: no newline at the end"
