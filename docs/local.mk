@@ -2,4 +2,4 @@
 
 dist_man_MANS = docs/rmalock.7
 EXTRA_DIST += docs/architecture.svg docs/auto.md docs/checked.md docs/design.md docs/glossary.md docs/multi-host.md docs/reference.md \
-	docs/results.md docs/troubleshooting.md contrib/reference
+	docs/results.md docs/troubleshooting.md docs/versions.md contrib/reference
