@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "fabric/cpu.hh"
+
 namespace rmalock::window {
 
 namespace {
@@ -103,13 +105,15 @@ bool AttachedRegions::has(std::uint64_t begin, std::uint64_t bytes) const {
     return begin + bytes >= begin && covers(*table_, begin, begin + bytes);
 }
 
-/// A sequence lock, whose readers are other processes. Its words are sequentially consistent: no
-/// address or count is stored before the odd version, none is read after the second look at it, and
-/// no fence has to say so (release and acquire order only one of the two sides).
+/// A sequence lock, whose readers are other processes. Its words are sequentially consistent. What is
+/// no such word (keys here, the table that is read) is kept behind the odd version, and before the
+/// second look at it, by a fence: a release orders only what comes before, an acquire only what
+/// follows.
 template <class Change>
 void AttachedRegions::publish(Table next, Change change) {
     const std::uint64_t version = published_.version.load(std::memory_order_relaxed);
     published_.version.store(version + 1, std::memory_order_seq_cst);
+    fabric::full_fence();
     published_.address.store(reinterpret_cast<std::uint64_t>(next->data()),
                              std::memory_order_seq_cst);
     published_.count.store(next->size(), std::memory_order_seq_cst);
@@ -175,6 +179,7 @@ const RegionTable* Regions::near(Rank rank) {
         const bool read = bytes == 0 || process_vm_readv(parts_[rank].pid, &mine, 1, &theirs, 1,
                                                          0) == static_cast<ssize_t>(bytes);
         // A table that was replaced meanwhile may be gone, or be anything.
+        fabric::full_fence();
         if (published.version.load(std::memory_order_seq_cst) != version)
             continue;
         copy.version = version;
