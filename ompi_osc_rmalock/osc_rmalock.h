@@ -50,6 +50,8 @@ void osc_rmalock_peers_publish(void);
 /* The first rank of `comm` that has not, or -1; all processes that have it find the same one. `why`
  * then says what it has, on the first rank that has this build, and is empty on others. */
 int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size);
+/* When the component is closed; it may be opened again. */
+void osc_rmalock_peers_forget(void);
 
 /* osc_rmalock_pvars.c: registers the performance variables. */
 void osc_rmalock_pvars_register(void);

@@ -133,6 +133,7 @@ static int component_finalize(void) {
         opal_progress_unregister(osc_rmalock_progress);
         rmalock_network_close();
     }
+    osc_rmalock_peers_forget();
     return OMPI_SUCCESS;
 }
 

@@ -51,6 +51,14 @@ static void remember(size_t process) {
     pthread_mutex_unlock(&known.mutex);
 }
 
+void osc_rmalock_peers_forget(void) {
+    pthread_mutex_lock(&known.mutex);
+    free(known.alike);
+    known.alike = NULL;
+    known.room = 0;
+    pthread_mutex_unlock(&known.mutex);
+}
+
 typedef enum { ALIKE, ANOTHER_BUILD, NOT_THERE } peer_t;
 
 static peer_t look_at(uint64_t process) {
