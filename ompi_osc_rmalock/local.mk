@@ -22,6 +22,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/fabric/remote.hh \
 	ompi_osc_rmalock/fabric/tally.hh \
 	ompi_osc_rmalock/fabric/waiter.hh \
+	ompi_osc_rmalock/locks/algorithms/alock.hh \
 	ompi_osc_rmalock/locks/algorithms/d_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/direct_passive.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_rw.hh \

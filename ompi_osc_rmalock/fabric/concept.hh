@@ -30,7 +30,7 @@
 //   sequentially consistent with the fetching verbs. It is done by the CPU, whatever the domain.
 //
 // == Words of one node: near_fetch_add, near_swap, near_compare_swap, near_add ==
-//   As the verbs without near_, on words that only processes of their node use. They are done by
+//   As the verbs without near_, on words that only processes of their node change. They are done by
 //   the CPU, whatever the domain, where what the lock takes for a node is one. on_node.hh makes a
 //   fabric of them.
 //
@@ -105,7 +105,7 @@
 //                 atomic with each other only. Therefore every word is used as one of
 //                   atomic   add, fetch_add, swap, compare_swap, get, await; never put
 //                   mailbox  put, get, await; never a read-modify-write
-//                   cohort   near_ verbs, put, get, await; only by processes on the home's node
+//                   cohort   near_ verbs and put by processes on the home's node; get, await
 //                   holder   add_single_writer, by one process; get, scan
 //                 An algorithm that keeps to one use per word is correct in both domains, and every
 //                 algorithm here does. (get never tears in either domain.)

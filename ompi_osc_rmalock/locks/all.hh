@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "locks/algorithms/alock.hh"
 #include "locks/algorithms/d_mcs.hh"
 #include "locks/algorithms/direct_passive.hh"
 #include "locks/algorithms/fompi_rw.hh"

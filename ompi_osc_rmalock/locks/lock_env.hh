@@ -60,11 +60,17 @@ struct Footprint {
     Slot records = 0; ///< behind it: of elements, nodes and counters; whole lines
 };
 
+/// Exclusive holders of a cohort of alock that may follow each other; ALock's defaults (section 6).
+struct Budgets {
+    Value remote = 20, local = 5;
+};
+
 /// What was asked for of a lock's thresholds; see params.def.
 struct Thresholds {
     std::vector<Value> t_l; ///< of levels 2, 3, …, the last one for all further levels; empty: auto
     Value t_dc = 0, t_r = 0, t_w = 0; ///< 0: as params.def says
     fabric::Duration patience{};      ///< first round of a wait (patience.hh)
+    Budgets budgets{};
 
     /// T_L of level i of 2 … N; `otherwise` if it is to be chosen.
     Value of_level(unsigned i, Value otherwise) const {
@@ -95,6 +101,7 @@ struct LockLimits {
     /// How long a waiting writer holds readers back at first (parts/patience.hh); 0: for ever.
     Duration patience{};
     MemberLimits members{};
+    Budgets budgets{};
     /// T_L,i at index i of 2 … N: acquisitions in a row within an element of level i.
     std::array<Value, kMaxLevels + 1> t_l_of{};
 };

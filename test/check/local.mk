@@ -11,6 +11,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases.cc \
     test/check/cases.hh \
     test/check/cases_all_gate.cc \
+    test/check/cases_alock.cc \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
     test/check/cases_elements.cc \
@@ -30,6 +31,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/main.cc \
     test/check/memory.hh \
     test/check/mutants/all_gate.hh \
+    test/check/mutants/alock.hh \
     test/check/mutants/broken_fabric.hh \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/element_marks.hh \

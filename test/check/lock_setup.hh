@@ -14,6 +14,7 @@ inline constexpr locks::LockLimits kSmallest{.t_w = 2,
                                              .t_l = 2,
                                              .hold = locks::Duration(1),
                                              .members = {.k_in = 1, .idle = 1},
+                                             .budgets = {2, 2},
                                              .t_l_of = {2, 2, 2, 2, 2}};
 
 /// A machine of equal elements.

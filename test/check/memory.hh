@@ -55,6 +55,10 @@ constexpr bool is_read_modify_write(Verb verb) {
            verb == Verb::add;
 }
 
+constexpr bool is_change(Verb verb) {
+    return verb == Verb::put || is_read_modify_write(verb);
+}
+
 /// A posted verb that has not taken effect yet.
 struct Posted {
     Rank issuer;
@@ -174,7 +178,7 @@ class WordUses {
             use |= kPut;
         if (is_read_modify_write(how.verb))
             use |= how.near ? kNear : kAtomic;
-        if (!how.same_node)
+        if (!how.same_node && is_change(how.verb))
             use |= kOffNode;
         if (use / kCounter != 0)
             return (use & kChanged) == 0;

@@ -19,10 +19,22 @@ struct VerbCounts {
 
 template <fabric::Fabric F>
 class Counting : public fabric::Adapter<Counting<F>, F> {
+    using Base = fabric::Adapter<Counting<F>, F>;
+    using At = std::source_location;
+
   public:
-    using fabric::Adapter<Counting<F>, F>::Adapter;
+    using Base::Base;
+
+    fabric::Value near_swap(fabric::Word w, fabric::Value v, At at = At::current()) {
+        return by_cpu([&] { return Base::near_swap(w, v, at); });
+    }
+    fabric::Value near_compare_swap(fabric::Word w, fabric::Value expected, fabric::Value desired,
+                                    At at = At::current()) {
+        return by_cpu([&] { return Base::near_compare_swap(w, expected, desired, at); });
+    }
 
     void before(fabric::Use use, fabric::Rank home) {
+        adapters_ += use == fabric::Use::atomic && !near_;
         switch (use) {
         case fabric::Use::get:
             return note(home, &VerbCounts::gets);
@@ -44,7 +56,17 @@ class Counting : public fabric::Adapter<Counting<F>, F> {
     /// Of these, the ones on words of another node.
     VerbCounts take_off_node() { return std::exchange(off_node_, {}); }
 
+    /// Of these, the atomics that adapters do where they do any.
+    unsigned take_of_adapters() { return std::exchange(adapters_, 0U); }
+
   private:
+    template <class Do>
+    fabric::Value by_cpu(Do act) {
+        near_ = true;
+        const fabric::Value found = act();
+        near_ = false;
+        return found;
+    }
     void note(fabric::Rank home, unsigned VerbCounts::*verb) {
         ++(counts_.*verb);
         if (home >= 0 && !this->same_node(home))
@@ -52,6 +74,8 @@ class Counting : public fabric::Adapter<Counting<F>, F> {
     }
 
     VerbCounts counts_, off_node_;
+    unsigned adapters_ = 0;
+    bool near_ = false;
 };
 
 } // namespace rmalock::test

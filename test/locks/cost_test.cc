@@ -29,7 +29,7 @@ constexpr VerbCounts kOnePosted{.posted = 1};
 
 class Cost : public testing::Test {
   protected:
-    static constexpr fabric::Rank kHere = 0, kTarget = 1;
+    static constexpr fabric::Rank kHere = 0, kTarget = 1, kFarTarget = 2;
     using Parts = LockParts<CountingFabric>;
     ThreadWords words{4, WindowSlots::count(4, Parts::kinds(4))};
     CountingFabric fabric{words.fabric(kHere)};
@@ -60,6 +60,11 @@ constexpr Price kPrices[] = {
      kOnePosted},
     {"rma_mcs", kClimbs, kDescends, kClimbs, kDescends},
     {"d_mcs", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kReadsNextAndLeaves},
+    {"alock",
+     {.gets = 1, .atomics = 1},
+     kReadsNextAndLeaves,
+     {.gets = 1, .atomics = 1},
+     kReadsNextAndLeaves},
     {"fompi_spin", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
     {"fompi_rw", {.atomics = 2}, {.posted = 2}, kOneAtomic, kOnePosted},
 };
@@ -88,6 +93,27 @@ TEST_F(Cost, OfEveryLockWithoutContention) {
         Parts its_parts(its_fabric);
         expect_price<L<CountingFabric>>(its_parts, kTarget);
     });
+}
+
+TEST_F(Cost, ALockOfTheOwnNodeAsksNoAdapter) {
+    locks::ALock<CountingFabric> alock(parts.env({}));
+    locks::DMcs<CountingFabric> d_mcs(parts.env({}));
+    const auto atomics_of_adapters = [&](auto& its, fabric::Rank target) {
+        fabric.take_of_adapters();
+        its.release_exclusive(target, its.acquire_exclusive(target));
+        return fabric.take_of_adapters();
+    };
+    EXPECT_EQ(atomics_of_adapters(alock, kTarget), 0U);
+    EXPECT_EQ(atomics_of_adapters(alock, kFarTarget), 2U);
+    EXPECT_EQ(atomics_of_adapters(d_mcs, kTarget), 2U);
+}
+
+TEST_F(Cost, ALockOffTheNodeIsTwoRoundTripsAndOneToRelease) {
+    locks::ALock<CountingFabric> alock(parts.env({}));
+    const locks::Hold hold = alock.acquire_exclusive(kFarTarget);
+    EXPECT_EQ(fabric.take_off_node(), (VerbCounts{.gets = 1, .atomics = 1}));
+    alock.release_exclusive(kFarTarget, hold);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
 }
 
 TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {

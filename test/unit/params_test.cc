@@ -124,9 +124,9 @@ TEST_F(Params, WindowKeysAreListed) {
     rmalock_params_each_window_key(
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
-    EXPECT_EQ(keys, (std::set<std::string>{"acc_single_intrinsic", "check_nocheck", "enable",
-                                           "lock", "patience", "summary", "t_dc", "t_l", "t_r",
-                                           "t_w", "topology"}));
+    EXPECT_EQ(keys, (std::set<std::string>{"acc_single_intrinsic", "budget_local", "budget_remote",
+                                           "check_nocheck", "enable", "lock", "patience", "summary",
+                                           "t_dc", "t_l", "t_r", "t_w", "topology"}));
 }
 
 } // namespace

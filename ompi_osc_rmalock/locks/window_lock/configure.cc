@@ -13,7 +13,9 @@ Thresholds thresholds(const LockRequestWire& request) {
             .t_dc = static_cast<Value>(request.t_dc),
             .t_r = static_cast<Value>(request.t_r),
             .t_w = static_cast<Value>(request.t_w),
-            .patience = fabric::Duration(request.patience)};
+            .patience = fabric::Duration(request.patience),
+            .budgets = {static_cast<Value>(request.budget_remote),
+                        static_cast<Value>(request.budget_local)}};
 }
 
 } // namespace

@@ -60,6 +60,8 @@ LockRequestWire to_wire(const LockRequest& request) {
     mine.t_r = request.t_r;
     mine.t_w = request.t_w;
     mine.patience = request.patience;
+    mine.budget_remote = request.budget_remote;
+    mine.budget_local = request.budget_local;
     return mine;
 }
 

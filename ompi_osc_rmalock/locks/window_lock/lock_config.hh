@@ -20,6 +20,7 @@ struct LockRequest {
     const char* topology = "auto";
     const char* t_l = "auto";
     std::int32_t t_dc = 0, t_r = 0, t_w = 0, patience = 0;
+    std::int32_t budget_remote = Budgets{}.remote, budget_local = Budgets{}.local;
 };
 
 /// The same as plain bytes. Rank 0's count, and it sends them to all.
@@ -28,7 +29,7 @@ struct LockRequestWire {
     char lock[24];
     char topology[kText];
     char t_l[kText];
-    std::int32_t t_dc, t_r, t_w, patience;
+    std::int32_t t_dc, t_r, t_w, patience, budget_remote, budget_local;
 };
 static_assert(std::is_trivially_copyable_v<LockRequestWire>);
 

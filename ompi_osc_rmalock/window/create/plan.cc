@@ -36,7 +36,9 @@ locks::LockRequestWire Plan::request(const rmalock_params_t& params) {
                            .t_dc = params.t_dc,
                            .t_r = params.t_r,
                            .t_w = params.t_w,
-                           .patience = params.patience});
+                           .patience = params.patience,
+                           .budget_remote = params.budget_remote,
+                           .budget_local = params.budget_local});
 }
 
 Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& request) {

@@ -22,6 +22,7 @@ struct Sound {
     bool fetches_before_data(Word) { return false; }
     bool skips_swap(Word, Value) { return false; }      ///< reads instead
     bool skips_fetch_add(Word, Value) { return false; } ///< reads instead
+    bool swaps_by_adapter(Word) { return false; }       ///< a near_swap
     bool compares(Word) { return true; }      ///< else a compare_swap swaps, and says it did
     Value added(Word, Value v) { return v; }  ///< what a fetch_add adds of what it was told to
     Value posted(Word, Value v) { return v; } ///< the same of an add
@@ -73,7 +74,9 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
     Value near_swap(Word w, Value v, At at = At::current()) {
         from(at);
         return did(Verb::swap, w,
-                   fault_.skips_swap(w, v) ? inner().get(w) : inner().near_swap(w, v));
+                   fault_.skips_swap(w, v)      ? inner().get(w)
+                   : fault_.swaps_by_adapter(w) ? inner().swap(w, v)
+                                                : inner().near_swap(w, v));
     }
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
         from(at);
