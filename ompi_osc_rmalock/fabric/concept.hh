@@ -110,6 +110,14 @@
 //                 An algorithm that keeps to one use per word is correct in both domains, and every
 //                 algorithm here does. (get never tears in either domain.)
 //
+//   In Domain::nic a get, or a wait, on a word of the caller's node is a load, and an exception to
+//   the order of fetching verbs: it may miss for a while what verbs of other nodes have done to
+//   words of this node. It sees these effects in the order in which they happened there, and all
+//   that came before a fetching verb of another node on a word of this node, or before the caller's
+//   own read-modify-write by the adapter, once that verb has returned. So a handshake of words works
+//   if those from other nodes read on the node on which they wrote. PCI Express and the verbs
+//   promise no more than that (test/check/memory.hh).
+//
 // == Failure ==
 //   A verb does not fail. When the network does, the fabric ends the job with a message; nothing
 //   returns into an algorithm half way.

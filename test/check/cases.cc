@@ -9,6 +9,14 @@ Case with_store_buffer(Case c) {
     return c;
 }
 
+Case with_late_adapters(Case c) {
+    c.configuration += ", adapters linger";
+    c.program.store_buffer = true;
+    c.program.adapters_linger = true;
+    c.program.domain = Domain::nic;
+    return c;
+}
+
 const std::vector<Case>& all_cases() {
     static const std::vector<Case> cases = [] {
         std::vector<Case> all;
@@ -19,6 +27,7 @@ const std::vector<Case>& all_cases() {
         add_elements(all);
         add_all_gate(all);
         add_large(all);
+        add_lingering(all);
         // A lock that lets somebody in too early mostly lets it in before the data are there, too;
         // it has to be caught for the former.
         for (Case& c : all)

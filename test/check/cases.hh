@@ -29,6 +29,10 @@ struct Case {
 /// The same case on processors with store buffers.
 Case with_store_buffer(Case c);
 
+/// The same case where adapters do the atomics, and the CPUs of the node on which one writes see
+/// that later; on processors with store buffers.
+Case with_late_adapters(Case c);
+
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 
@@ -41,5 +45,7 @@ void add_ticket(std::vector<Case>& cases);
 void add_elements(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
+/// Some of those before it, with_late_adapters.
+void add_lingering(std::vector<Case>& cases);
 
 } // namespace rmalock::check

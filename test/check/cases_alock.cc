@@ -75,6 +75,13 @@ void add_printed(std::vector<Case>& cases) {
     printed.template operator()<P::or_victim>("or_victim", Failure::endless);
     printed.template operator()<P::unfenced>("unfenced", Failure::exclusion);
     printed.template operator()<P::keeps_going>("keeps_going", Failure::bypass);
+    // Sound where all see an atomic at once. Where CPUs see it late, the reads that decide have to
+    // be behind it at the same adapter (memory.hh).
+    const auto w2 = writer(2);
+    cases.push_back(
+        on<Printed<P::flags_apart>>("alock/flags_apart", "1W+1W", {w2, w2}, on_nodes_of(1)));
+    cases.push_back(with_late_adapters(cases.back()));
+    cases.back().expected = Failure::exclusion;
 }
 
 } // namespace
@@ -103,7 +110,6 @@ void add_alock(std::vector<Case>& cases) {
     add("2W+1W, stand-ins", {w2, w2, w2}, scarce);
     cases.push_back(with_store_buffer(cases.back()));
     add("2W+2W", {w2, w2, w2, w2}, two);
-    cases.back().size = Size::deep;
     add_mutants(cases);
     add_printed(cases);
 }

@@ -17,6 +17,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_elements.cc \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
+    test/check/cases_lingering.cc \
     test/check/cases_pf_cohort.cc \
     test/check/cases_pf_mcs.cc \
     test/check/cases_rma.cc \

@@ -21,6 +21,7 @@ struct Options {
     bool all_small = false;
     bool all_deep = false;
     bool markdown = false;
+    bool adapters_linger = false;
     bool small_only = false;
     std::vector<std::string> run;
     std::string replay;
@@ -70,8 +71,9 @@ Outcome look_at(const Case& c, const Program& program) {
 /// Both atomicity domains; one search says it all if the lock never asks which one it is in.
 Outcome check(const Case& c, std::string& domains) {
     Outcome outcome = look_at(c, c.program);
-    domains = "both";
-    if (!outcome.domain_matters || outcome.violation.failure != Failure::none)
+    domains = c.program.adapters_linger ? "nic" : "both";
+    if (c.program.adapters_linger || !outcome.domain_matters ||
+        outcome.violation.failure != Failure::none)
         return outcome;
     domains = "cpu, nic";
     Program nic = c.program;
@@ -145,6 +147,9 @@ bool run_case(const Case& c, const Options& options) {
 }
 
 bool wanted(const Case& c, const Options& options, const std::set<std::string>& within_limit) {
+    // Of mutants it is said in which domain they are caught.
+    if (options.adapters_linger && (c.expected != Failure::none || c.program.adapters_linger))
+        return false;
     if (options.at_most != 0)
         return within_limit.contains(c.name());
     if (options.small_only && c.size != Size::small)
@@ -156,6 +161,10 @@ bool wanted(const Case& c, const Options& options, const std::set<std::string>& 
 }
 
 Case with(Case c, const Options& options) {
+    if (options.adapters_linger) {
+        c = with_late_adapters(c);
+        c.program.bound = {}; // a process that is seen late waits longer
+    }
     if (options.preemptions >= 0)
         c.limits.preemptions = options.preemptions;
     if (options.seed != 0)
@@ -214,6 +223,8 @@ int main(int argc, char** argv) {
                    "Run these: lock:configuration, lock with its mutants, or all.");
     app.add_option("--replay", options.replay, "With --run: tell the story of this choice string.");
     app.add_flag("--small", options.small_only, "Of what --run names, the small cases.");
+    app.add_flag("--adapters-linger", options.adapters_linger,
+                 "Of these, the sound locks, where CPUs see late what adapters write.");
     app.add_flag("--markdown", options.markdown, "Print the table in Markdown.");
     app.add_option("--preemptions", options.preemptions, "Bound the number of preemptions.");
     app.add_option("--seed", options.seed, "Random cases: first seed.");

@@ -8,6 +8,14 @@
 // Real processors are weaker in one point: a put to one's own rank is a store, and a load that
 // follows it may be made before others see it. With Program::store_buffer such a put is noted like
 // any other; its issuer sees it, and has to wait for it before its next read-modify-write or flush.
+//
+// Adapters are weaker in another (Domain::nic): what one has written into a node's memory is a
+// posted write of PCI Express, which the node's CPUs see later, in order, while other processes'
+// adapter verbs on the node see it at once. A read by the adapter pushes before it all that the
+// adapter has written there for any process, and so does its read for an atomic ("PCI Express
+// Base Specification", ordering rules: a read request passes no posted write); so does the word that
+// an own verb has completed, which comes the same way. With Program::adapters_linger what verbs
+// from other nodes write is noted until then, or until the search lets the node's CPUs see it.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +74,7 @@ struct Posted {
     Word word;
     Value value;
     std::source_location at;
+    bool near = false; ///< by the CPU, whatever the domain
 };
 
 class Memory {
@@ -93,12 +102,11 @@ class Memory {
         sum_ += term(p);
     }
 
-    /// Lets the posted verb at position `i` of posted() take effect.
-    Posted deliver(std::size_t i) {
+    /// The posted verb at position `i` of posted() is no longer pending.
+    Posted take(std::size_t i) {
         const Posted p = posted_[i];
         posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));
         sum_ -= term(p);
-        apply(p.verb, p.word, p.value);
         return p;
     }
 
@@ -117,10 +125,43 @@ class Memory {
     void settle(Rank rank, Word w) {
         for (std::size_t i = 0; i < posted_.size(); ++i)
             if (posted_[i].issuer == rank && posted_[i].word == w && w.rank == rank) {
-                deliver(i);
+                const Posted p = take(i);
+                apply(p.verb, p.word, p.value);
                 return;
             }
     }
+
+    /// An adapter writes, and the CPUs of the word's node do not see it yet.
+    void write_late(Word w, Value v) { late_.push_back({w, v}); }
+    /// What adapters read: the last that one of them wrote, if CPUs do not see it yet.
+    Value read_by_adapter(Word w) const {
+        for (std::size_t i = late_.size(); i-- > 0;)
+            if (late_[i].word == w)
+                return late_[i].value;
+        return read(w);
+    }
+    /// The node's CPUs see all that adapters wrote there. On which node a rank is, `node_of` says.
+    template <class NodeOf>
+    void see_all(Rank node, NodeOf node_of) {
+        while (see_next(node, node_of))
+            continue;
+    }
+    /// The next of it, in order; false: there is none.
+    template <class NodeOf>
+    bool see_next(Rank node, NodeOf node_of) {
+        for (std::size_t i = 0; i < late_.size(); ++i)
+            if (node_of(late_[i].word.rank) == node) {
+                write(late_[i].word, late_[i].value);
+                late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
+                return true;
+            }
+        return false;
+    }
+    struct Late {
+        Word word;
+        Value value;
+    };
+    const std::vector<Late>& late() const { return late_; }
 
     bool anything_posted(Rank issuer) const {
         for (const Posted& p : posted_)
@@ -137,7 +178,13 @@ class Memory {
 
     /// Of all words and all that is posted, kept up to date by every change. Posted verbs of one
     /// issuer are a multiset: their order is not part of the state, because any may land next.
-    Fingerprint fingerprint() const { return sum_; }
+    /// What CPUs do not see yet is a sequence.
+    Fingerprint fingerprint() const {
+        Fingerprint late = 0;
+        for (const Late& l : late_)
+            late = mix(mix(late, index(l.word) + 1), l.value);
+        return sum_ + late;
+    }
 
   private:
     std::size_t index(Word w) const {
@@ -153,6 +200,7 @@ class Memory {
     Slot slots_;
     std::vector<Value> words_;
     std::vector<Posted> posted_;
+    std::vector<Late> late_;
     Fingerprint sum_ = 0;
 };
 

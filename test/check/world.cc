@@ -89,6 +89,13 @@ void World::choices(std::vector<Choice>& out) const {
         std::uint16_t& number = seen[static_cast<std::size_t>(p.issuer)];
         out.push_back({p.issuer, static_cast<std::uint16_t>(Choice::deliver + number++)});
     }
+    std::uint64_t nodes = 0; // of which this is said already
+    for (const Memory::Late& late : memory_.late()) {
+        const Rank node = program_.node_of(late.word.rank);
+        if ((nodes >> node & 1) == 0)
+            out.push_back({node * program_.ranks_per_node, Choice::see});
+        nodes |= std::uint64_t{1} << node;
+    }
 }
 
 bool World::all_finished() const {
@@ -118,7 +125,9 @@ Fingerprint World::fingerprint() const {
 // ---- letting it happen -----------------------------------------------------------------------
 
 void World::apply(Choice choice) {
-    if (choice.what >= Choice::deliver)
+    if (choice.what == Choice::see)
+        see(program_.node_of(choice.rank));
+    else if (choice.what >= Choice::deliver)
         deliver(choice.rank, choice.what - Choice::deliver);
     else
         step(choice.rank, choice.what == Choice::give_up);
@@ -156,7 +165,8 @@ void World::step(Rank rank, bool give_up) {
 /// for three events and one that waited for two come to the same states.
 Value World::look(Rank rank, Word word) const {
     if (!program_.counts_events(word))
-        return memory_.read_by(rank, word);
+        return by_far_adapter(rank, word) ? memory_.read_by_adapter(word)
+                                          : memory_.read_by(rank, word);
     return (memory_.read(word) >> rank & 1) != 0 ? 0 : 1;
 }
 
@@ -167,7 +177,8 @@ Value World::take_effect_on_events(Rank rank, const NextVerb& request) {
         memory_.write(request.word, memory_.read(request.word) | bit);
         return 0;
     case Verb::fetch_add:
-        memory_.write(request.word, 0);
+        push_late(rank, request.word, request.verb, request.near);
+        write(rank, request.word, 0);
         return 0;
     default:
         return look(rank, request.word);
@@ -187,17 +198,18 @@ void World::forget_events(Rank rank) {
 Value World::take_effect(Rank rank, const NextVerb& request) {
     if (program_.counts_events(request.word))
         return take_effect_on_events(rank, request);
+    push_late(rank, request.word, request.verb, request.near);
     const Value before = memory_.read_by(rank, request.word);
     switch (request.verb) {
     case Verb::fetch_add:
-        memory_.write(request.word, before + request.operand);
+        write(rank, request.word, before + request.operand);
         return before;
     case Verb::swap:
-        memory_.write(request.word, request.operand);
+        write(rank, request.word, request.operand);
         return before;
     case Verb::compare_swap:
         if (before == request.expected)
-            memory_.write(request.word, request.operand);
+            write(rank, request.word, request.operand);
         return before;
     case Verb::put:
     case Verb::add: // on one's own rank
@@ -215,6 +227,33 @@ Value World::take_effect(Rank rank, const NextVerb& request) {
     default:
         return before;
     }
+}
+
+/// What the adapter reads for a verb of `rank` comes behind all that it wrote on the word's node.
+void World::push_late(Rank rank, Word word, Verb verb, bool near) {
+    const bool reads = verb == Verb::get || verb == Verb::await || verb == Verb::await_until;
+    const bool own_adapter = program_.adapters_linger && program_.same_node(rank, word.rank) &&
+                             is_read_modify_write(verb) && !near;
+    if (own_adapter || (by_far_adapter(rank, word) && (reads || is_read_modify_write(verb))))
+        memory_.see_all(program_.node_of(word.rank), [&](Rank r) { return program_.node_of(r); });
+}
+
+void World::write(Rank rank, Word word, Value v) {
+    if (by_far_adapter(rank, word))
+        memory_.write_late(word, v);
+    else
+        memory_.write(word, v);
+}
+
+void World::see(Rank node) {
+    if (story_ != nullptr)
+        for (const Memory::Late& late : memory_.late())
+            if (program_.node_of(late.word.rank) == node) {
+                story_->push_back(
+                    fmt::format("     ...CPUs see {} {:#x}", name_of(late.word), late.value));
+                break;
+            }
+    memory_.see_next(node, [&](Rank r) { return program_.node_of(r); });
 }
 
 /// What lingers of the others on the node takes effect. A process that stands in a flush goes on
@@ -241,7 +280,9 @@ void World::deliver(Rank rank, unsigned number) {
 }
 
 Posted World::land(std::size_t posted) {
-    const Posted p = memory_.deliver(posted);
+    const Posted p = memory_.take(posted);
+    push_late(p.issuer, p.word, p.verb, p.near);
+    write(p.issuer, p.word, p.verb == Verb::put ? p.value : memory_.read(p.word) + p.value);
     if (story_ != nullptr)
         story_->push_back(fmt::format("{:>4} ...{} {} {:#x} lands, posted at {}", p.issuer,
                                       check::name_of(p.verb), name_of(p.word), p.value,
@@ -288,6 +329,7 @@ void World::rewind(Rank rank, Fingerprint mark, std::uint64_t where, Value known
 void World::post(Posted posted, bool near) {
     const Rank rank = posted.issuer;
     posted.word = existing(rank, posted.word, posted.at);
+    posted.near = near;
     // The critical section has to last until some moment at which others can have made steps.
     if (process(rank).leaving.resource >= 0) {
         NextVerb end;

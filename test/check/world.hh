@@ -32,6 +32,7 @@ struct Program {
     bool watch_overtaking = true; ///< counts overtaking; costs states
     bool watch_data = true;       ///< a process that enters must find the data of those that left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
+    bool adapters_linger = false; ///< what adapters write CPUs see later; see memory.hh
     bool patient = false;         ///< waits that may end do not: for bounds on overtaking
     bool last_first = false;      ///< add_each takes the ranks from last to first
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
@@ -49,7 +50,8 @@ struct Program {
     Value announcing_operand = 0; ///< and only with this operand; 0: any
     std::function<void(World&, Rank)> process;
 
-    bool same_node(Rank a, Rank b) const { return a / ranks_per_node == b / ranks_per_node; }
+    Rank node_of(Rank rank) const { return rank / ranks_per_node; }
+    bool same_node(Rank a, Rank b) const { return node_of(a) == node_of(b); }
     bool counts_events(Word w) const { return event_slot == std::int64_t{w.slot}; }
     bool announces(Word w, Value operand, Value found) const {
         return (announcing_slot < 0 || announcing_slot == std::int64_t{w.slot}) &&
@@ -74,9 +76,10 @@ struct NextVerb {
     std::source_location at{};
 };
 
-/// One step: `rank` goes on, or gives up waiting, or its posted verb number `what - deliver` lands.
+/// One step: `rank` goes on, or gives up waiting, or its posted verb number `what - deliver` lands,
+/// or the CPUs of its node see the next of what adapters wrote there.
 struct Choice {
-    static constexpr std::uint16_t go = 0, give_up = 1, deliver = 2;
+    static constexpr std::uint16_t go = 0, give_up = 1, deliver = 2, see = 9999;
     Rank rank = 0;
     std::uint16_t what = go;
     friend bool operator==(const Choice&, const Choice&) = default;
@@ -178,6 +181,12 @@ class World {
     Posted land(std::size_t posted);
     void fence_node(Rank rank);
     Value take_effect(Rank rank, const NextVerb& request);
+    bool by_far_adapter(Rank rank, Word word) const {
+        return program_.adapters_linger && !program_.same_node(rank, word.rank);
+    }
+    void write(Rank rank, Word word, Value v);
+    void push_late(Rank rank, Word word, Verb verb, bool near);
+    void see(Rank node);
     Value look(Rank rank, Word word) const;
     Value take_effect_on_events(Rank rank, const NextVerb& request);
     void forget_events(Rank rank);

@@ -37,7 +37,7 @@
 //   A3  VICTIM is there before the other tail is looked at: a flush, on the own node a full fence.
 //       Without it both leaders may look before either's word is seen, and both enter.
 //   A4  A leader that finds the other queue empty writes nothing. Its own tail is its flag, and was
-//       before it looked; whoever comes later finds it, and yields by itself.
+//       before it looked; a leader that comes later finds it, and yields by itself.
 //   A5  The waiting leader reads both words in one round trip. Neither read has to come first: what
 //       either says lets it in, and stays true until it is in.
 //   A6  A budget that is used up competes before its process enters, as in the paper; while the

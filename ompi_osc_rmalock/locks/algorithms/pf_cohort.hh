@@ -92,7 +92,8 @@
 // waits for those before it in its cohort, and T_L that did not queue for each of them and for
 // itself; for T_L of each other node for each T_L of its own; and for
 // the readers that were admitted before members closed, at one change of phase per T_W, and in the
-// rounds of each drain.
+// rounds of each drain. In the nic domain a writer of the target's node may begin a chain anew
+// before it sees a reader that has come (concept.hh): that one then waits for T_W more.
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:

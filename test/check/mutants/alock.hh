@@ -15,7 +15,7 @@ inline constexpr Slot kTailR = 0, kTailL = 1, kVictim = 2;
 struct NoFence : Sound {
     bool skips_flush(Rank) { return true; }
 };
-/// Enters beside the other leader: nobody is told who yields.
+/// No leader says that it yields.
 struct NeverYields : Sound {
     bool skips_put(Word w, Value) { return w.slot == kVictim; }
 };
@@ -39,6 +39,7 @@ enum class ALockPrinted {
     single_cas,  ///< Algorithm 3, line 3: one compare-and-swap joins the queue
     or_victim,   ///< Algorithm 4, line 5: waits while the other is there, or it is the victim
     unfenced,    ///< "assuming that sequential consistency is enforced"
+    flags_apart, ///< the local cohort's flag is a word of another node, not its tail
     keeps_going, ///< section 5.1 without line 10: a budget that is used up changes nothing
 };
 
@@ -49,7 +50,7 @@ class PrintedALock {
 
   public:
     static constexpr locks::LockTraits kTraits = locks::ALock<F>::kTraits;
-    static locks::Footprint footprint(const locks::MachineView&) { return {.home = 3}; }
+    static locks::Footprint footprint(const locks::MachineView&) { return {.home = 4}; }
 
     explicit PrintedALock(const locks::LockEnv<F>& env)
         : fabric_(env.fabric), home_(env.home), qnodes_(env.qnodes), budgets_(env.limits.budgets) {}
@@ -65,6 +66,8 @@ class PrintedALock {
         const Word desc = locks::node_of(hold.opaque);
         const Value left = fabric_.get(locks::field(desc, kBudget));
         fabric_.put(locks::field(desc, kBudget), 0);
+        if (M == ALockPrinted::flags_apart && mine(target) == 1)
+            set_flag(0);
         const bool alone = cas(tail(target, mine(target)), hold.opaque, 0) == hold.opaque; // 15-16
         Value succ = 0;
         if (!alone) {
@@ -81,7 +84,7 @@ class PrintedALock {
 
   private:
     static constexpr Slot kNext = 0, kBudget = 1; // of a descriptor
-    static constexpr Slot kVictim = 2;
+    static constexpr Slot kVictim = 2, kFlag = 3;
     // A budget is in its word with 2 more: 0 is a node that is free, and waits.
     static constexpr Value kUsedUp = 2;
 
@@ -99,10 +102,22 @@ class PrintedALock {
                                  : fabric_.compare_swap(w, expected, desired);
     }
 
+    Word flag(Rank target, Slot cohort) const {
+        return M == ALockPrinted::flags_apart && cohort == 1 ? flag_apart() : tail(target, cohort);
+    }
+    /// Of the only local process, at the last rank.
+    Word flag_apart() const { return {fabric_.size() - 1, home_ + kFlag}; }
+    void set_flag(Value v) {
+        fabric_.put(flag_apart(), v);
+        fabric_.flush(flag_apart().rank);
+    }
+
     bool q_lock(Rank target, Word desc) {
         const Word last = tail(target, mine(target));
         const Value me = locks::name_of(desc);
         const Value prev = M == ALockPrinted::single_cas ? cas(last, 0, me) : swap(last, me); // 3
+        if (M == ALockPrinted::flags_apart && mine(target) == 1)
+            set_flag(1);
         if (prev == 0) {
             fabric_.put(locks::field(desc, kBudget), init_budget(target)); // 5
             return false;
@@ -125,7 +140,7 @@ class PrintedALock {
             fabric_.flush(target);
         const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
-            const bool locked = fabric_.get(tail(target, 1 - mine(target))) != 0;
+            const bool locked = fabric_.get(flag(target, 1 - mine(target))) != 0;
             const bool victim = fabric_.get({target, home_ + kVictim}) == id;
             if (M == ALockPrinted::or_victim ? !(locked || victim) : !(locked && victim))
                 return;
