@@ -44,12 +44,13 @@
 //       other queue is empty that is a read.
 //   A7  Nodes are clean while free, and a process has many (mcs_queue.hh). There is no shared mode.
 //
-// Why it excludes. Within a cohort: the queue. Between cohorts: a leader is in only after it has
-// seen, with its own tail set, that the other tail is 0 or that the other leader yields; a tail is
-// set until the last of its queue has left. If both leaders came in, the later of the two swaps had
-// the other's tail to see; so its process wrote VICTIM, found it changed by the other one, which
-// then wrote later, and found neither. Both tails of a target, and VICTIM, lie at one process: what
-// a leader's read there returns comes behind its own atomic, also for the CPUs of the node.
+// Why it excludes. Within a cohort: the queue. Between cohorts: a tail is set before its leader looks
+// at the other one, and until the last of its queue has left. So of two leaders the one that swapped
+// later finds the other's tail, and writes VICTIM. If the other one looked before that, it is in,
+// writes no more, and the later one waits for it. If it did not, both write VICTIM, each before it
+// looks: the one whose write lasts finds its own name and the other's tail, and waits. Both tails
+// and VICTIM lie at one process, where leaders from other nodes read behind their own atomics and
+// puts; so CPUs that see these late (fabric/concept.hh) do no harm.
 //
 // Overtaking: within a cohort none. A leader waits for what is left of the other cohort's budget,
 // and where it yields last for one budget more: two budgets at most each time it competes, which is
