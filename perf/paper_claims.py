@@ -218,10 +218,10 @@ CLAIMS = [
 ]
 
 
-def table(cells):
+def table(cells, claims=tuple(CLAIMS)):
     """(claim, conditions, ours, verdict, reason) of each."""
     lines = []
-    for claim in CLAIMS:
+    for claim in claims:
         ours, holds = claim.judge(cells)
         verdict = "not run" if holds is None else "holds" if holds else "differs"
         lines.append((claim.text, claim.conditions, ours, verdict, claim.reason if verdict == "differs" else ""))

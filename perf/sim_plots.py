@@ -1,6 +1,7 @@
-"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6. Each takes Cells and returns a
+"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6, and ALock's 5. Each takes Cells and returns a
 matplotlib figure, or None if nothing of it was run."""
 
+import alock_claims
 import page
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -13,7 +14,8 @@ STYLES = {"auto": ("#D55E00", "o"), "rma_rw": ("#0072B2", "s"), "rma_mcs": ("#00
           "d_mcs": ("#E69F00", "v"), "fompi_rw": ("#CC79A7", "D"), "fompi_spin": ("#666666", "x"),
           "atomics": ("#000000", "*")}
 STYLES |= {alone("rma_mcs"): ("#0B3C5D", "<"), alone("d_mcs"): ("#999933", ">"),
-           alone("fompi_spin"): STYLES["fompi_spin"]}
+           alone("fompi_spin"): STYLES["fompi_spin"], alone("alock"): ("#332288", "P"),
+           alone("pf_cohort"): STYLES["auto"]}
 MORE = [("#0B3C5D", "1"), ("#882255", "<"), ("#999933", "h"), ("#44AA99", "p"), ("#332288", ">"),
         ("#8C2D04", "P")]
 
@@ -135,6 +137,16 @@ def hashtable(cells):
         lambda lock, p: dht_figures(cells, lock, p, titles[title])), columns=2)
 
 
+def lock_table(cells):
+    """At 95 % local operations; all of the rest is on other nodes."""
+    titles = {f"{locks:,} locks, 95 % local": locks for locks in alock_claims.LOCKS}
+    ranks = [nodes * alock_claims.OF_A_NODE for nodes in alock_claims.NODES]
+    return panels(cells, list(titles), ranks, "operations/s", lambda axis, title: of_locks(
+        axis, map(alone, (alock_claims.OURS, "d_mcs", "fompi_spin", "pf_cohort")), ranks,
+        lambda lock, p: cells.throughput(**alock_claims.cell(lock.removesuffix(alone("")),
+                                                             p // alock_claims.OF_A_NODE, titles[title], 95))))
+
+
 FIGURES = [
     ("sim_latency", "Figure 3: latency of locks without a shared mode.", latency),
     ("sim_writers", "Figure 3: their throughput.", writers_only),
@@ -145,6 +157,7 @@ FIGURES = [
     ("sim_t_dc", "Figure 4a: processes that share a counter.", t_dc),
     ("sim_t_r", "Figure 4e has the paper's cap on the readers of a counter; this is our wait for readers.", t_r),
     ("sim_hashtable", "Figure 6: the hashtable; atomics: foMPI-A.", hashtable),
+    ("sim_locks", "ALock's figure 5: a table of locks on nodes of 12 processes.", lock_table),
 ]
 
 

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import alock_claims  # noqa: E402
 import paper_claims  # noqa: E402
 import simulated  # noqa: E402
 
@@ -69,6 +70,34 @@ class Claims(unittest.TestCase):
     def test_other_thresholds_are_other_cells(self):
         rows = [cell(lock="rma_rw", benchmark="ECSB", ranks=64, f_w=0.02, per_second=1, t_r=16)]
         self.assertIsNone(paper_claims.default_rw(simulated.Cells(rows), "rma_rw", 64, 2))
+
+
+class LockTable(unittest.TestCase):
+    def claim(self, rows, number):
+        return paper_claims.table(simulated.Cells(rows), alock_claims.CLAIMS)[number][2:4]
+
+    def cells(self, lock, local, per_second, **at):
+        return cell(**{**alock_claims.cell(lock, 20, 20, local), **at}, per_second=per_second)
+
+    def test_what_was_not_run_has_no_verdict(self):
+        for number in range(len(alock_claims.CLAIMS)):
+            self.assertEqual(self.claim([], number), ("", "not run"))
+
+    def test_the_best_cell_is_held_to_what_is_claimed_at_most(self):
+        rows = [self.cells(lock, local, rate) for local, rates in ((85, (20, 10, 2)), (95, (60, 2, 3)))
+                for lock, rate in zip(("alock", "d_mcs", "fompi_spin"), rates)]
+        self.assertEqual(self.claim(rows, 0), ("2.0x to 30.0x MCS's, 10.0x to 20.0x spin's", "holds"))
+
+    def test_budgets_are_compared_over_all_localities(self):
+        rows = [self.cells("alock", local, rate, locks=100, budget_remote=budget)
+                for local in alock_claims.SHARED for budget, rate in ((20, 110), (5, 100))]
+        self.assertEqual(self.claim(rows, 4), ("+10 %", "holds"))
+        self.assertEqual(self.claim(rows[:-1], 4), ("", "not run"))
+
+    def test_a_cell_in_which_pf_cohort_is_behind_is_named(self):
+        rows = [self.cells(lock, 100, rate) for lock, rate in (("alock", 100), ("pf_cohort", 50))]
+        self.assertEqual(self.claim(rows, 5), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
+                                               "differs"))
 
 
 class Auto(unittest.TestCase):

@@ -39,6 +39,7 @@ class Tally {
         if (turns++ >= discarded_) {
             Sum& sum = sums_[exclusive];
             ++sum.times, sum.took += took;
+            latencies_.push_back(static_cast<float>(microseconds(took)));
             longest_ = std::max(longest_, took);
         }
         if (turns == operations_ && !first_done_) {
@@ -50,7 +51,8 @@ class Tally {
         end_ = now;
     }
 
-    Result result(const World& world) const {
+    Result result(const World& world) {
+        std::ranges::sort(latencies_);
         const auto counted = static_cast<double>(all_ - discarded_ * turns_.size());
         const Sum both{sums_[0].times + sums_[1].times, sums_[0].took + sums_[1].took};
         return {.operations = operations_,
@@ -58,6 +60,9 @@ class Tally {
                 .latency = both.mean(),
                 .reader_latency = sums_[0].mean(),
                 .writer_latency = sums_[1].mean(),
+                .median = percentile(0.5),
+                .p90 = percentile(0.9),
+                .p99 = percentile(0.99),
                 .longest = microseconds(longest_),
                 .fewest = fewest_,
                 .seconds = microseconds(end_) / 1e6,
@@ -72,8 +77,14 @@ class Tally {
             return times == 0 ? 0 : microseconds(took) / static_cast<double>(times);
         }
     };
+    double percentile(double part) const {
+        const auto all = static_cast<double>(latencies_.size());
+        return all == 0 ? 0 : static_cast<double>(latencies_[static_cast<std::size_t>(part * all)]);
+    }
+
     unsigned operations_, discarded_;
     std::vector<unsigned> turns_;
+    std::vector<float> latencies_; ///< us
     Sum sums_[2];
     Time longest_{}, begin_{}, end_{};
     std::uint64_t all_ = 0;
@@ -81,17 +92,71 @@ class Tally {
     unsigned fewest_ = 0;
 };
 
+/// Locks, and where each of them is: as many on each node. Those that its processes have no target
+/// for are of further windows.
+class LockTable {
+  public:
+    struct Place {
+        std::size_t lock, window;
+        Rank target;
+    };
+
+    /// Throws Refused.
+    explicit LockTable(const Run& run)
+        : layout_(run.window.layout), of_a_node_(static_cast<Rank>(run.locks) / layout_.nodes()) {
+        if (!run.benchmark.spread || run.locks == 0)
+            of_a_node_ = layout_.ranks_per_node;
+        else if (run.locks % static_cast<unsigned>(layout_.nodes()) != 0 || of_a_node_ == 0)
+            throw Refused(fmt::format("{} locks on {} nodes; a multiple of {} is allowed, or 0 for "
+                                      "one at each process",
+                                      run.locks, layout_.nodes(), layout_.nodes()));
+    }
+
+    std::size_t windows() const {
+        return static_cast<std::size_t>((of_a_node_ - 1) / layout_.ranks_per_node) + 1;
+    }
+    /// The lock of this number of a node.
+    Place at(Rank node, Rank number) const {
+        const Rank of_a_window = layout_.ranks_per_node;
+        return {.lock = static_cast<std::size_t>(node) * static_cast<std::size_t>(of_a_node_) +
+                        static_cast<std::size_t>(number),
+                .window = static_cast<std::size_t>(number / of_a_window),
+                .target = node * of_a_window + number % of_a_window};
+    }
+    /// One of a process's node, or of another one.
+    template <class Random>
+    Place draw(Random& random, Rank rank, bool local) const {
+        const auto below = [&](Rank n) {
+            return static_cast<Rank>(random() % static_cast<std::uint64_t>(n));
+        };
+        Rank node = layout_.node(rank);
+        if (!local && layout_.nodes() > 1)
+            node = (node + 1 + below(layout_.nodes() - 1)) % layout_.nodes();
+        return at(node, below(of_a_node_));
+    }
+
+  private:
+    Layout layout_;
+    Rank of_a_node_;
+};
+
 /// One process of a benchmark.
 class Process {
   public:
-    Process(const Run& run, const Window& window, World& world, Rank rank, Tally& tally)
-        : run_(run), world_(world), rank_(rank), fabric_(world, rank),
-          lock_(make_lock(window, fabric_)), volume_(window.slots()), tally_(tally) {}
+    Process(const Run& run, const Window& window, const LockTable& table, World& world, Rank rank,
+            Tally& tally)
+        : run_(run), table_(table), world_(world), rank_(rank),
+          volume_(static_cast<Slot>(table.windows()) * window.slots()), tally_(tally) {
+        for (Slot i = 0; i < table.windows(); ++i) {
+            fabrics_.push_back(std::make_unique<SimFabric>(world, rank, i * window.slots()));
+            locks_.push_back(make_lock(window, *fabrics_.back()));
+        }
+    }
 
     void repeat(unsigned operations) {
         for (unsigned i = 0; i < operations; ++i) {
             const bool writes = chance() < run_.writers;
-            const bool exclusive = writes || (run_.benchmark.locked && !lock_->shares());
+            const bool exclusive = writes || (run_.benchmark.locked && !locks_.front()->shares());
             const Time begin = world_.now();
             const Time inside = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
             tally_.note(rank_, exclusive, world_.now() - begin - inside, world_.now());
@@ -104,15 +169,16 @@ class Process {
     /// Returns how long the lock was held.
     Time locked(bool exclusive, bool writes) {
         const model::Mode mode = exclusive ? model::Mode::exclusive : model::Mode::shared;
-        const Rank target = run_.benchmark.many ? any_rank() : kTarget;
+        const LockTable::Place place = any_lock();
+        WindowLock& lock = *locks_[place.window];
         world_.wait(rank_, mode);
-        const locks::Hold hold = lock_->acquire(target, exclusive);
-        world_.enter(rank_, mode, target);
+        const locks::Hold hold = lock.acquire(place.target, exclusive);
+        world_.enter(rank_, mode, place.lock);
         const Time entered = world_.now();
         work(writes);
-        world_.leave(mode, target);
+        world_.leave(mode, place.lock);
         const Time inside = world_.now() - entered;
-        lock_->release(target, exclusive, hold);
+        lock.release(place.target, exclusive, hold);
         world_.pass(rank_, Time{}); // a release may have posted only
         return inside;
     }
@@ -123,16 +189,22 @@ class Process {
     }
 
     double chance() { return static_cast<double>(world_.random()() >> 11) * 0x1p-53; }
-    Rank any_rank() {
-        return static_cast<Rank>(world_.random()() %
-                                 static_cast<std::uint64_t>(run_.window.layout.ranks));
+    LockTable::Place any_lock() {
+        if (run_.benchmark.spread)
+            return table_.draw(world_.random(), rank_, chance() < run_.local);
+        const Layout& layout = run_.window.layout;
+        const Rank target =
+            run_.benchmark.many
+                ? static_cast<Rank>(world_.random()() % static_cast<std::uint64_t>(layout.ranks))
+                : kTarget;
+        return {static_cast<std::size_t>(target), 0, target};
     }
     void compute() { world_.pass(rank_, nanoseconds(1000 + 3000 * chance())); }
     void work(bool writes) {
         if (run_.benchmark.access)
             world_.access(rank_, kTarget, sizeof(Value));
         if (run_.benchmark.work) {
-            fabric_.fetch_add({kTarget, Window::kData}, 1);
+            fabrics_.front()->fetch_add({kTarget, Window::kData}, 1);
             compute();
         }
         if (run_.benchmark.table)
@@ -144,18 +216,18 @@ class Process {
         const auto drawn = static_cast<Slot>(world_.random()() % kTable);
         return {kTarget, volume_ + kTableAt + drawn};
     }
-    void look_up() { fabric_.get(element()); }
+    void look_up() { fabrics_.front()->get(element()); }
     /// As in the paper: a compare-and-swap; what collides goes to the next place of the heap, and the
     /// volume's last pointer to it is moved. Without locks that may take several tries.
     void insert() {
         const Word at = element();
-        if (fabric_.compare_swap(at, 0, 1) == 0)
+        if (fabrics_.front()->compare_swap(at, 0, 1) == 0)
             return;
-        const Value place = fabric_.fetch_add({kTarget, volume_ + kNextFree}, 1);
+        const Value place = fabrics_.front()->fetch_add({kTarget, volume_ + kNextFree}, 1);
         world_.access(rank_, kTarget, sizeof(Value));
         const Word last{kTarget, volume_ + kLast};
-        for (Value seen = fabric_.get(last);;) {
-            const Value found = fabric_.compare_swap(last, seen, place);
+        for (Value seen = fabrics_.front()->get(last);;) {
+            const Value found = fabrics_.front()->compare_swap(last, seen, place);
             if (found == seen)
                 return;
             seen = found;
@@ -163,19 +235,23 @@ class Process {
     }
 
     const Run& run_;
+    const LockTable& table_;
     World& world_;
     Rank rank_;
-    SimFabric fabric_;
-    std::unique_ptr<WindowLock> lock_;
-    Slot volume_; ///< behind the window's own words
+    std::vector<std::unique_ptr<SimFabric>> fabrics_; ///< by window
+    std::vector<std::unique_ptr<WindowLock>> locks_;
+    Slot volume_; ///< behind the windows' own words
     Tally& tally_;
 };
 
 Result run_so_often(const Run& run, const Window& window, unsigned operations) {
+    const LockTable table(run);
     Tally tally(run.window.layout.ranks, operations);
-    World world(
-        run.window.layout, window.slots() + words_of(run.benchmark), run.costs, run.seed,
-        [&](World& w, Rank rank) { Process(run, window, w, rank, tally).repeat(operations); });
+    World world(run.window.layout,
+                static_cast<Slot>(table.windows()) * window.slots() + words_of(run.benchmark),
+                run.costs, run.seed, [&](World& w, Rank rank) {
+                    Process(run, window, table, w, rank, tally).repeat(operations);
+                });
     const auto all = static_cast<std::uint64_t>(run.window.layout.ranks) * operations;
     world.run(std::max(run.budget, all) * kPatience);
     return tally.result(world);

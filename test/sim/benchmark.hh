@@ -1,5 +1,6 @@
 // The benchmarks of the RMA-RW paper: every process takes and gives the lock of rank 0, again and
-// again. Of our own: MANY, in which nearly no lock is contended.
+// again. LOCKS is the ALock paper's (SPAA 2024, section 6). Of our own: MANY, in which nearly no
+// lock is contended.
 //
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 5.
 #pragma once
@@ -17,6 +18,7 @@ struct Benchmark {
     bool work = false;    ///< adds to a counter of rank 0 inside, and computes for 1 to 4 us
     bool outside = false; ///< computes for 1 to 4 us after the release
     bool many = false;    ///< locks of random ranks; else rank 0's
+    bool spread = false;  ///< locks of a table; else rank 0's
     bool table = false;   ///< inserts into and looks up in a volume of rank 0
     bool locked = true;   ///< whether locks keep the processes apart
     const char* meaning;
@@ -31,6 +33,9 @@ inline constexpr Benchmark kBenchmarks[] = {
      .outside = true,
      .meaning = "1 to 4 us of computing between release and acquire"},
     {.name = "MANY", .many = true, .meaning = "as ECSB, but the lock of a random rank each time"},
+    {.name = "LOCKS",
+     .spread = true,
+     .meaning = "a table of locks on all nodes: ALock's benchmark (section 6)"},
     {.name = "DHT",
      .table = true,
      .meaning = "hashtable of rank 0: F_W inserts, the others look up"},
@@ -47,6 +52,8 @@ struct Run {
     WindowRequest window;
     Costs costs;
     Benchmark benchmark = kBenchmarks[0];
+    unsigned locks = 0;     ///< of the table, as many on each node; 0: one for each process
+    double local = 0.9;     ///< the part of a process's operations that take locks of its own node
     double writers = 0.002; ///< F_W: the part of acquires that is exclusive
     std::uint64_t seed = 1;
     std::uint64_t budget = 1'000'000; ///< verbs of all processes
@@ -59,6 +66,7 @@ struct Result {
     double per_second = 0;   ///< all processes, from the first tenth to the last release
     double latency = 0;      ///< us to acquire and release, mean
     double reader_latency = 0, writer_latency = 0; ///< 0: there were none
+    double median = 0, p90 = 0, p99 = 0;           ///< us, of the latencies
     double longest = 0;                            ///< us, one operation
     unsigned fewest = 0; ///< operations of the process that had the fewest, when the first
                          ///< one had all of its

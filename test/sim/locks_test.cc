@@ -175,6 +175,36 @@ TEST(SimulatedBenchmarks, LocksOfRandomRanksAreHardlyContended) {
             << lock;
 }
 
+sim::Run lock_table(const char* lock, unsigned locks, double local) {
+    sim::Run run{.window = {.lock = fmt::format("{}/ungated", lock), .layout = {8, 4, 0}},
+                 .costs = read_costs(RMALOCK_SIM_MODELS, "cray"),
+                 .benchmark = benchmark("LOCKS")};
+    run.locks = locks, run.local = local, run.writers = 1, run.operations = 50;
+    return run;
+}
+
+TEST(SimulatedBenchmarks, ALocksTableNeedsNoMessageWhereAllIsLocal) {
+    EXPECT_EQ(run(lock_table("alock", 8, 1)).counts.messages, 0U);
+    EXPECT_GT(run(lock_table("alock", 8, 0.5)).counts.messages, 0U);
+    EXPECT_GT(run(lock_table("d_mcs", 8, 1)).counts.messages, 0U);
+}
+
+TEST(SimulatedBenchmarks, AsManyLocksAreOnEachNodeAsAreAskedFor) {
+    // 8 processes on a lock of each node wait for each other, on 1000 hardly ever.
+    const Result few = run(lock_table("alock", 2, 1)), many = run(lock_table("alock", 1000, 1));
+    EXPECT_GT(few.p99, 1.5 * many.p99);
+    EXPECT_LE(many.median, many.p90);
+    EXPECT_LE(many.p90, many.p99);
+    EXPECT_LE(many.p99, many.longest);
+    try {
+        run(lock_table("d_mcs", 7, 1));
+        FAIL();
+    } catch (const Refused& refused) {
+        EXPECT_STREQ(refused.what(), "7 locks on 2 nodes; a multiple of 2 is allowed, or 0 for one "
+                                     "at each process");
+    }
+}
+
 TEST(SimulatedBenchmarks, WithoutTheGateALocksOwnVerbsAreLeft) {
     for (const char* const lock : {"d_mcs", "rma_mcs", "pf_cohort"})
         EXPECT_LT(of_benchmark("ECSB", fmt::format("{}/ungated", lock), 1).counts.verbs,

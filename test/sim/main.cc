@@ -15,8 +15,9 @@ namespace {
 struct Options {
     std::vector<std::string> lock = lock_names(), benchmark = {"ECSB"}, t_l = {"auto"};
     std::vector<Rank> ranks = {16}, ranks_per_node = {16}, nodes_per_rack = {0};
-    std::vector<double> writers = {0.2};
-    std::vector<std::int64_t> t_dc = {0}, t_r = {0}, t_w = {0};
+    std::vector<unsigned> locks = {0};
+    std::vector<double> local = {90}, writers = {0.2};
+    std::vector<std::int64_t> t_dc = {0}, t_r = {0}, t_w = {0}, budget_remote = {20};
     std::vector<std::uint64_t> seed = {1, 2, 3};
     Cell common;
     std::string models = RMALOCK_SIM_MODELS;
@@ -39,6 +40,9 @@ std::vector<Cell> cells_of(const Options& options) {
     vary(cells, &Cell::benchmark, options.benchmark);
     vary(cells, &Cell::ranks_per_node, options.ranks_per_node);
     vary(cells, &Cell::nodes_per_rack, options.nodes_per_rack);
+    vary(cells, &Cell::locks, options.locks);
+    vary(cells, &Cell::local, options.local);
+    vary(cells, &Cell::budget_remote, options.budget_remote);
     vary(cells, &Cell::writers, options.writers);
     vary(cells, &Cell::t_dc, options.t_dc);
     vary(cells, &Cell::t_l, options.t_l);
@@ -48,7 +52,7 @@ std::vector<Cell> cells_of(const Options& options) {
     vary(cells, &Cell::lock, options.lock);
     vary(cells, &Cell::seed, options.seed);
     for (Cell& cell : cells)
-        cell.writers /= 100;
+        cell.writers /= 100, cell.local /= 100;
     return cells;
 }
 
@@ -102,6 +106,10 @@ void add_options(CLI::App& app, Options& options) {
           "Nodes of a rack, a divisor of all; 0: one rack");
     swept("-b,--benchmark", options.benchmark, "What the processes do:" + benchmarks);
     swept("-w,--writers", options.writers, "F_W: exclusive acquires, in %");
+    swept("--locks", options.locks,
+          "LOCKS: locks of the table, a multiple of the nodes; 0: one at each process");
+    swept("--local", options.local, "LOCKS: operations that take locks of the own node, in %");
+    swept("--budget-remote", options.budget_remote, "alock: as the parameter");
     swept("--t-dc", options.t_dc, "T_DC: processes that share a counter; 0: those of a node");
     swept("--t-l", options.t_l, "T_L: auto, or numbers of levels 2, 3, … with commas between");
     swept("--t-r", options.t_r, "T_R, as the parameter t_r; 0: off");
@@ -113,6 +121,8 @@ void add_options(CLI::App& app, Options& options) {
                    "What does atomics: cpu, nic, or model for what the cost model says")
         ->capture_default_str();
     app.add_option("--topology", options.common.topology, "The locks' tree, as the parameter")
+        ->capture_default_str();
+    app.add_option("--budget-local", options.common.budget_local, "alock: as the parameter")
         ->capture_default_str();
     app.add_option("--patience", options.common.patience, "As the parameter, in us; 0: for ever")
         ->capture_default_str();

@@ -21,7 +21,8 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     using At = std::source_location;
 
   public:
-    EventFabric(World& world, Rank self) : world_(world), self_(self) {}
+    /// `first`: of each rank's words, the first of the window.
+    EventFabric(World& world, Rank self, Slot first) : world_(world), self_(self), first_(first) {}
 
     Rank self() const { return self_; }
     Rank size() const { return world_.layout().ranks; }
@@ -30,24 +31,24 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     }
     Domain domain() const { return world_.costs().domain; }
 
-    Value get(Word w) { return perform({Verb::get, w}); }
-    Value fetch_add(Word w, Value v) { return perform({Verb::fetch_add, w, v}); }
-    Value swap(Word w, Value v) { return perform({Verb::swap, w, v}); }
+    Value get(Word w) { return perform(on(Verb::get, w)); }
+    Value fetch_add(Word w, Value v) { return perform(on(Verb::fetch_add, w, v)); }
+    Value swap(Word w, Value v) { return perform(on(Verb::swap, w, v)); }
     Value compare_swap(Word w, Value expected, Value desired) {
-        return perform({Verb::compare_swap, w, desired, expected});
+        return perform(on(Verb::compare_swap, w, desired, expected));
     }
 
-    void put(Word w, Value v) { post({Verb::put, w, v}); }
-    void add(Word w, Value v) { post({Verb::fetch_add, w, v}); }
-    Value near_fetch_add(Word w, Value v) { return world_.cpu(self_, {Verb::fetch_add, w, v}); }
-    Value near_swap(Word w, Value v) { return world_.cpu(self_, {Verb::swap, w, v}); }
+    void put(Word w, Value v) { post(on(Verb::put, w, v)); }
+    void add(Word w, Value v) { post(on(Verb::fetch_add, w, v)); }
+    Value near_fetch_add(Word w, Value v) { return world_.cpu(self_, on(Verb::fetch_add, w, v)); }
+    Value near_swap(Word w, Value v) { return world_.cpu(self_, on(Verb::swap, w, v)); }
     Value near_compare_swap(Word w, Value expected, Value desired) {
-        return world_.cpu(self_, {Verb::compare_swap, w, desired, expected});
+        return world_.cpu(self_, on(Verb::compare_swap, w, desired, expected));
     }
-    void near_add(Word w, Value v) { world_.cpu(self_, {Verb::fetch_add, w, v}); }
+    void near_add(Word w, Value v) { world_.cpu(self_, on(Verb::fetch_add, w, v)); }
     /// The CPU's, whatever the domain; far words as in fabric/hybrid.hh.
     void add_single_writer(Word w, Value v) {
-        const Operation add{Verb::fetch_add, w, v};
+        const Operation add = on(Verb::fetch_add, w, v);
         same_node(w.rank) ? world_.cpu(self_, add) : world_.fetch(self_, add);
     }
     void fence_node() { world_.pass(self_, world_.costs().fence); }
@@ -63,7 +64,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
             if (same_node(ranks[i]))
                 read(ranks.subspan(i, end - i), first, stride, part);
             else
-                world_.scan(self_, ranks.subspan(i, end - i), first, stride, part);
+                world_.scan(self_, ranks.subspan(i, end - i), first_ + first, stride, part);
             i = end;
         }
     }
@@ -105,6 +106,9 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     void from(const At& at) { world_.from(self_, at); }
 
   private:
+    Operation on(Verb verb, Word w, Value operand = 0, Value expected = 0) const {
+        return {verb, {w.rank, first_ + w.slot}, operand, expected};
+    }
     bool by_cpu(const Operation& operation) const {
         return same_node(operation.word.rank) &&
                (domain() == Domain::cpu || !is_atomic(operation.verb));
@@ -132,7 +136,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         const auto holds = [](const void* p, Value v) -> bool {
             return (*static_cast<const P*>(p))(v);
         };
-        if (world_.sleep_until(self_, w, holds, &pred, end))
+        if (world_.sleep_until(self_, {w.rank, first_ + w.slot}, holds, &pred, end))
             return world_.seen(self_);
         return std::nullopt;
     }
@@ -151,12 +155,13 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
 
     World& world_;
     Rank self_;
+    Slot first_;
 };
 
 /// The same, told by its callers which line of theirs makes a verb.
 class SimFabric : public fabric::Adapter<SimFabric, EventFabric> {
   public:
-    SimFabric(World& world, Rank self) : Adapter(EventFabric(world, self)) {}
+    SimFabric(World& world, Rank self, Slot first = 0) : Adapter(EventFabric(world, self, first)) {}
 };
 
 static_assert(fabric::Fabric<SimFabric>);

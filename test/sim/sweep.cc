@@ -12,15 +12,17 @@
 namespace rmalock::sim {
 namespace {
 
-constexpr int kKeyColumns = 17;
+constexpr int kKeyColumns = 21;
 
 locks::Thresholds thresholds(const Cell& cell) {
     std::string why;
-    locks::Thresholds asked{.t_l = locks::parse_t_l(cell.t_l, why),
-                            .t_dc = static_cast<Value>(cell.t_dc),
-                            .t_r = static_cast<Value>(cell.t_r),
-                            .t_w = static_cast<Value>(cell.t_w),
-                            .patience = Duration(cell.patience)};
+    locks::Thresholds asked{
+        .t_l = locks::parse_t_l(cell.t_l, why),
+        .t_dc = static_cast<Value>(cell.t_dc),
+        .t_r = static_cast<Value>(cell.t_r),
+        .t_w = static_cast<Value>(cell.t_w),
+        .patience = Duration(cell.patience),
+        .budgets = {static_cast<Value>(cell.budget_remote), static_cast<Value>(cell.budget_local)}};
     if (!why.empty())
         throw Refused(fmt::format("t_l '{}': {}", cell.t_l, why));
     return asked;
@@ -35,14 +37,15 @@ std::string quoted(const std::string& text) {
 }
 
 std::string line_of(const Result& r) {
-    return fmt::format("{},{:.1f},{:.4f},{:.4f},{:.4f},{:.3f},{},{:.6f},{},{},{}", r.operations,
-                       r.per_second, r.latency, r.reader_latency, r.writer_latency, r.longest,
-                       r.fewest, r.seconds, r.counts.verbs, r.counts.messages,
-                       r.counts.round_trips);
+    return fmt::format(
+        "{},{:.1f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.3f},{},{:.6f},{},{},{}",
+        r.operations, r.per_second, r.latency, r.reader_latency, r.writer_latency, r.median, r.p90,
+        r.p99, r.longest, r.fewest, r.seconds, r.counts.verbs, r.counts.messages,
+        r.counts.round_trips);
 }
 
 std::string without_result(const char* outcome, const std::string& text) {
-    return fmt::format(",,,,,,,,,,,{},{}", outcome, quoted(text));
+    return fmt::format(",,,,,,,,,,,,,,{},{}", outcome, quoted(text));
 }
 
 } // namespace
@@ -54,6 +57,8 @@ Run run_of(const Cell& cell, const std::filesystem::path& models) {
                        .thresholds = thresholds(cell)},
             .costs = read_costs(models, cell.model),
             .benchmark = benchmark(cell.benchmark),
+            .locks = cell.locks,
+            .local = cell.local,
             .writers = cell.writers,
             .seed = cell.seed,
             .budget = cell.budget,
@@ -75,17 +80,20 @@ std::string key_of(const Cell& cell) {
     std::string t_l = cell.t_l, topology = cell.topology;
     std::ranges::replace(t_l, ',', '/');
     std::ranges::replace(topology, ',', '/');
-    return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", cell.lock, cell.model,
-                       cell.domain, cell.benchmark, cell.ranks, cell.ranks_per_node,
-                       cell.nodes_per_rack, topology, cell.writers, cell.t_dc, t_l, cell.t_r,
-                       cell.t_w, cell.patience, cell.seed, cell.budget, cell.operations);
+    return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", cell.lock,
+                       cell.model, cell.domain, cell.benchmark, cell.ranks, cell.ranks_per_node,
+                       cell.nodes_per_rack, topology, cell.locks, cell.local, cell.writers,
+                       cell.t_dc, t_l, cell.t_r, cell.t_w, cell.budget_remote, cell.budget_local,
+                       cell.patience, cell.seed, cell.budget, cell.operations);
 }
 
 const std::string& Results::header() {
     static const std::string text =
-        "lock,model,domain,benchmark,ranks,ranks_per_node,nodes_per_rack,topology,f_w,t_dc,t_l,t_r,"
-        "t_w,patience,seed,budget,asked_operations,"
-        "operations,per_second,latency_us,reader_us,writer_us,longest_us,fewest,seconds,verbs,"
+        "lock,model,domain,benchmark,ranks,ranks_per_node,nodes_per_rack,topology,locks,local,f_w,"
+        "t_dc,t_l,"
+        "t_r,t_w,budget_remote,budget_local,patience,seed,budget,asked_operations,"
+        "operations,per_second,latency_us,reader_us,writer_us,median_us,p90_us,p99_us,longest_us,"
+        "fewest,seconds,verbs,"
         "messages,round_trips,outcome,text";
     return text;
 }

@@ -117,7 +117,8 @@ TEST_F(Sweep, CellsThatTheFileHasAreNotRunAgain) {
     EXPECT_TRUE(again.has(cell));
     cell.seed = 2;
     EXPECT_FALSE(again.has(cell));
-    EXPECT_EQ(text_of(csv).find(Results::header() + "\nd_mcs,cray,model,LB,4,2,0,auto,0.002,"), 0U);
+    EXPECT_EQ(
+        text_of(csv).find(Results::header() + "\nd_mcs,cray,model,LB,4,2,0,auto,0,0.9,0.002,"), 0U);
 }
 
 TEST_F(Sweep, WhatIsRefusedIsALineToo) {

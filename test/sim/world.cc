@@ -15,8 +15,7 @@ World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t
       random_(seed), states_(static_cast<std::size_t>(layout.ranks)),
       server_free_(costs.served_by == ServedBy::cpu ? states_.size()
                                                     : static_cast<std::size_t>(layout.nodes())),
-      sender_free_(static_cast<std::size_t>(layout.nodes())), inside_(states_.size()),
-      stacks_(states_.size()) {
+      sender_free_(static_cast<std::size_t>(layout.nodes())), stacks_(states_.size()) {
     for (Rank r = 0; r < layout.ranks; ++r)
         starts_.push_back({this, r});
     for (Start& start : starts_) {
@@ -434,9 +433,9 @@ void World::ask(Rank rank) {
 
 // ---- properties --------------------------------------------------------------------------------
 
-void World::enter(Rank rank, model::Mode mode, Rank target) {
-    inside(target).enter(mode);
-    if (!inside(target).lawful())
+void World::enter(Rank rank, model::Mode mode, std::size_t lock) {
+    inside(lock).enter(mode);
+    if (!inside(lock).lawful())
         throw Failure(Failure::exclusion,
                       fmt::format("{} is inside beside one that it excludes", description(rank)));
 }

@@ -9,6 +9,7 @@
 // has it look again. Nothing polls.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -114,8 +115,8 @@ class World {
     void from(Rank rank, const std::source_location& location) { at(rank).location = location; }
 
     // For a benchmark, on the fiber of `rank`: ghosts.
-    void enter(Rank rank, model::Mode mode, Rank target = 0);
-    void leave(model::Mode mode, Rank target = 0) { inside(target).leave(mode); }
+    void enter(Rank rank, model::Mode mode, std::size_t lock = 0);
+    void leave(model::Mode mode, std::size_t lock = 0) { inside(lock).leave(mode); }
     void wait(Rank rank, model::Mode mode) { at(rank).mode = mode; }
 
   private:
@@ -168,7 +169,10 @@ class World {
         Rank rank;
     };
 
-    model::Occupancy& inside(Rank target) { return inside_[static_cast<std::size_t>(target)]; }
+    model::Occupancy& inside(std::size_t lock) {
+        inside_.resize(std::max(inside_.size(), lock + 1));
+        return inside_[lock];
+    }
     State& at(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
     const State& at(Rank rank) const { return states_[static_cast<std::size_t>(rank)]; }
 
@@ -218,7 +222,7 @@ class World {
     std::vector<Time> sender_free_; ///< by node
     std::vector<Message> messages_;
     std::vector<std::uint32_t> free_messages_;
-    std::vector<model::Occupancy> inside_; ///< by target
+    std::vector<model::Occupancy> inside_; ///< by lock
     model::Stacks stacks_;
     std::vector<Start> starts_;
     std::vector<std::unique_ptr<model::Fiber>> fibers_;
