@@ -3,7 +3,7 @@ them. Locks alone, without the gate that MPI's lock_all needs beside a lock; cos
 
 import statistics
 
-from paper_claims import Claim, alone, known, ratio
+from paper_claims import Claim, about, alone, known, ratio
 from simulated import Sweep
 
 NODES = (5, 10, 20)
@@ -54,7 +54,7 @@ def up_to(claimed, nodes, locks, local):
             if not found:
                 return "", None
             texts.append(f"{min(found.values()):.1f}x to {max(found.values()):.1f}x {name}'s")
-            holds.append(most / 1.5 <= max(found.values()) <= 1.5 * most)
+            holds.append(about(most, max(found.values())))
         return ", ".join(texts), all(holds)
     return judge
 
@@ -70,7 +70,7 @@ def latency(claimed):
             if found is None:
                 return "", None
             texts.append(f"{local} %: {found:.2f}x")
-            holds.append(times / 1.5 <= found <= 1.5 * times)
+            holds.append(about(times, found))
         return ", ".join(texts), all(holds)
     return judge
 
@@ -81,7 +81,7 @@ def budgets(cells):
     if len(gains) != len(SHARED):
         return "", None
     gain = 100 * (statistics.mean(gains) - 1)
-    return f"{gain:+.0f} %", 0 < gain <= 1.5 * 23
+    return f"{gain:+.0f} %", about(23, gain)
 
 
 def pf_cohort(cells):

@@ -90,8 +90,8 @@ class LockTable(unittest.TestCase):
 
     def test_budgets_are_compared_over_all_localities(self):
         rows = [self.cells("alock", local, rate, locks=100, budget_remote=budget)
-                for local in alock_claims.SHARED for budget, rate in ((20, 110), (5, 100))]
-        self.assertEqual(self.claim(rows, 4), ("+10 %", "holds"))
+                for local in alock_claims.SHARED for budget, rate in ((20, 120), (5, 100))]
+        self.assertEqual(self.claim(rows, 4), ("+20 %", "holds"))
         self.assertEqual(self.claim(rows[:-1], 4), ("", "not run"))
 
     def test_a_cell_in_which_pf_cohort_is_behind_is_named(self):

@@ -190,7 +190,7 @@ TEST(SimulatedBenchmarks, ALocksTableNeedsNoMessageWhereAllIsLocal) {
 }
 
 TEST(SimulatedBenchmarks, AsManyLocksAreOnEachNodeAsAreAskedFor) {
-    // 8 processes on a lock of each node wait for each other, on 1000 hardly ever.
+    // 4 processes on the one lock of their node wait for each other, on 500 hardly ever.
     const Result few = run(lock_table("alock", 2, 1)), many = run(lock_table("alock", 1000, 1));
     EXPECT_GT(few.p99, 1.5 * many.p99);
     EXPECT_LE(many.median, many.p90);

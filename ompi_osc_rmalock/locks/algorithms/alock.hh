@@ -27,22 +27,22 @@
 //              until GET(TAIL_O) == 0 or GET(VICTIM) != C: back off                A4: 5-6
 //    release   succ = GET(NEXT)
 //              if !succ: if CAS(TAIL_C, me -> 0) == me: return;  succ = await NEXT A3: 15-17
-//              PUT(succ.STATUS, left - 1 + 1)                                      A3: 18
+//              PUT(succ.STATUS, 1 + (left - 1))                                    A3: 18
 //
 // Deviations from the paper
-//   A1  Algorithm 3 joins by one compare-and-swap (line 3), which changes nothing where somebody
+//   D1  Algorithm 3 joins by one compare-and-swap (line 3), which changes nothing where somebody
 //       stands in the queue: a second process would never be in it. It is a swap here.
-//   A2  Algorithm 4 waits while the other queue is not empty *or* it is the victim (line 5): so one
+//   D2  Algorithm 4 waits while the other queue is not empty *or* it is the victim (line 5): so one
 //       process alone waits for ever. Peterson's condition has *and*.
-//   A3  VICTIM is there before the other tail is looked at: a flush, on the own node a full fence.
+//   D3  VICTIM is there before the other tail is looked at: a flush, on the own node a full fence.
 //       Without it both leaders may look before either's word is seen, and both enter.
-//   A4  A leader that finds the other queue empty writes nothing. Its own tail is its flag, and was
+//   D4  A leader that finds the other queue empty writes nothing. Its own tail is its flag, and was
 //       before it looked; a leader that comes later finds it, and yields by itself.
-//   A5  The waiting leader reads both words in one round trip. Neither read has to come first: what
+//   D5  The waiting leader reads both words in one round trip. Neither read has to come first: what
 //       either says lets it in, and stays true until it is in.
-//   A6  A budget that is used up competes before its process enters, as in the paper; while the
+//   D6  A budget that is used up competes before its process enters, as in the paper; while the
 //       other queue is empty that is a read.
-//   A7  Nodes are clean while free, and a process has many (mcs_queue.hh). There is no shared mode.
+//   D7  Nodes are clean while free, and a process has many (mcs_queue.hh). There is no shared mode.
 //
 // Why it excludes. Within a cohort: the queue. Between cohorts: a tail is set before its leader looks
 // at the other one, and until the last of its queue has left. So of two leaders the one that swapped
@@ -104,7 +104,8 @@ class ALock {
 
     /// For diagnosis: whether an acquire would have to wait now.
     bool is_taken(Rank target, bool) {
-        return look(target, Side::remote).tail != 0 || look(target, Side::local).tail != 0;
+        return fabric_.get(tail(target, Side::remote)) != 0 ||
+               fabric_.get(tail(target, Side::local)) != 0;
     }
 
   private:
@@ -140,11 +141,7 @@ class ALock {
     template <class Queue>
     void release(Queue& queue, Side side, Rank target, Hold hold) {
         const Word node = node_of(hold.opaque & kNameMask);
-        Value succ = queue.next(node);
-        if (succ == 0)
-            succ = queue.leave(tail(target, side), node);
-        queue.give_back(qnodes_, node);
-        if (succ != 0) {
+        if (const Value succ = queue.step_out(qnodes_, tail(target, side), node); succ != 0) {
             queue.tell(succ, hold.opaque >> kNameBits);
             fabric_.handed_over(node_of(succ).rank);
         }
@@ -152,7 +149,7 @@ class ALock {
 
     /// Algorithm 4, by the leader of a cohort.
     void compete(Side side, Rank target) {
-        if (const Value seen = fabric_.get(tail(target, other(side))); seen != 0) { // A4
+        if (const Value seen = fabric_.get(tail(target, other(side))); seen != 0) { // D4
             yield_and_wait(side, target);
             fabric_.handed_over(node_of(seen).rank);
         }
@@ -160,7 +157,7 @@ class ALock {
 
     [[gnu::noinline]] void yield_and_wait(Side side, Rank target) {
         fabric_.put(victim(target), named(side));
-        fabric_.flush(target); // A3
+        fabric_.flush(target); // D3
         const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
             const Look seen = look(target, other(side));
@@ -174,7 +171,7 @@ class ALock {
     struct Look {
         Value tail, victim;
     };
-    /// The tail of a cohort, and VICTIM, in one round trip (A5).
+    /// The tail of a cohort, and VICTIM, in one round trip (D5).
     Look look(Rank target, Side side) {
         const Word first = tail(target, side);
         std::array<Value, 2> seen;

@@ -52,11 +52,7 @@ class DMcs {
 
     void release_exclusive(Rank target, Hold hold) {
         const Word node = node_of(hold.opaque);
-        Value succ = queue_.next(node);
-        if (succ == 0)
-            succ = queue_.leave({target, home_}, node);
-        queue_.give_back(qnodes_, node);
-        if (succ != 0) {
+        if (const Value succ = queue_.step_out(qnodes_, {target, home_}, node); succ != 0) {
             queue_.tell(succ, kGranted);
             fabric_.handed_over(node_of(succ).rank);
         }

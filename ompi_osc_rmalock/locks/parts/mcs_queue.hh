@@ -85,6 +85,16 @@ class McsQueue {
             fabric_.flush(node.rank);
     }
 
+    /// Takes the holder's `node` out of the queue and gives it back. Returns the successor, which is
+    /// to be told, or 0.
+    Value step_out(QueueNodes& qnodes, Word tail, Word node) {
+        Value succ = next(node);
+        if (succ == 0)
+            succ = leave(tail, node);
+        give_back(qnodes, node);
+        return succ;
+    }
+
     /// The only thing that ever ends the successor's wait.
     void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
 

@@ -40,7 +40,7 @@ enum class ALockPrinted {
     or_victim,   ///< Algorithm 4, line 5: waits while the other is there, or it is the victim
     unfenced,    ///< "assuming that sequential consistency is enforced"
     flags_apart, ///< the local cohort's flag is a word of another node, not its tail
-    keeps_going, ///< section 5.1 without line 10: a budget that is used up changes nothing
+    keeps_going, ///< without line 11: a budget that is used up changes nothing
 };
 
 template <fabric::Fabric F, ALockPrinted M>
@@ -124,7 +124,7 @@ class PrintedALock {
         }
         fabric_.put(locks::field(locks::node_of(prev), kNext), me);                        // 8
         const Value left = fabric_.await(locks::field(desc, kBudget), fabric::differs(0)); // 9
-        if (left == kUsedUp || (M == ALockPrinted::keeps_going && left < kUsedUp)) {       // 10
+        if (left == kUsedUp) {                                                             // 10
             if (M != ALockPrinted::keeps_going)
                 p_reacquire(target);                                       // 11
             fabric_.put(locks::field(desc, kBudget), init_budget(target)); // 12
