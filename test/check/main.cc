@@ -148,7 +148,7 @@ bool run_case(const Case& c, const Options& options) {
 
 bool wanted(const Case& c, const Options& options, const std::set<std::string>& within_limit) {
     // Of mutants it is said in which domain they are caught.
-    if (options.adapters_linger && (c.expected != Failure::none || c.program.adapters_linger))
+    if (options.adapters_linger && (c.mutant() || c.program.adapters_linger))
         return false;
     if (options.at_most != 0)
         return within_limit.contains(c.name());
