@@ -149,9 +149,17 @@ std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& p
 
 std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                                 const RemoteKey& key) {
+    Lock lock = locked();
+    Operation& operation = begin_read(peer, address, key, {});
+    lock.unlock();
+    return fetched(waiter, operation);
+}
+
+/// Into `words`, or as the operation's reply where there are none.
+Operation& Worker::begin_read(Peer& peer, RemoteAddress address, const RemoteKey& key,
+                              std::span<std::uint64_t> words) {
     if (!key)
         raise("read a word", UCS_ERR_INVALID_ADDR);
-    Lock lock = locked();
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
@@ -159,11 +167,32 @@ std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, Remote
     operation.done.store(false, std::memory_order_relaxed);
     const ucp_request_param_t param = telling(Callbacks::fetched, &operation);
     ++counters_.reads;
-    if (completed_at_once("read a word",
-                          ucp_get_nbx(to, &operation.reply, kWord, address, key.get(), &param)))
+    const bool own = words.empty();
+    if (completed_at_once("read a word", ucp_get_nbx(to, own ? &operation.reply : words.data(),
+                                                     own ? kWord : words.size_bytes(), address,
+                                                     key.get(), &param)))
         Callbacks::finish_fetch(operation);
+    return operation;
+}
+
+std::uint64_t Worker::fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
+                                      const FetchThenRead& both, RemoteAddress address,
+                                      RemoteAddress read, const RemoteKey& key, bool& together) {
+    Lock lock = locked();
+    Operation& fetch = begin_fetch(peer, both.what, address, key, both.operand, both.desired);
+    together = both.in_order && peer.met() && lanes(peer) == Lanes::one;
+    if (together)
+        fence();
+    else {
+        lock.unlock();
+        wait_for(waiter, [&] { return fetch.done.load(std::memory_order_acquire); });
+        lock.lock();
+    }
+    Operation& behind = begin_read(peer, read, key, both.words);
     lock.unlock();
-    return fetched(waiter, operation);
+    const std::uint64_t before = fetched(waiter, fetch);
+    fetched(waiter, behind);
+    return before;
 }
 
 void Worker::post_add(Peer& peer, RemoteAddress address, const RemoteKey& key,

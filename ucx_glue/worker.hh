@@ -54,6 +54,16 @@ struct ElementAtomic {
     void* before = nullptr;
 };
 
+/// An atomic on a word, and a read of words behind it.
+struct FetchThenRead {
+    Fetch what = Fetch::add;
+    std::uint64_t operand = 0, desired = 0; ///< as Worker::fetch takes them
+    std::span<std::uint64_t> words;         ///< where to leave what was read
+    /// A fence orders them: the same adapter does both. Where CPUs do the atomics, an adapter may
+    /// have read before the message with the atomic is looked at.
+    bool in_order = false;
+};
+
 /// What was sent over the worker, for tests and statistics.
 struct Counters {
     std::uint64_t fetches = 0; ///< atomics that return a value: a round trip each
@@ -195,6 +205,12 @@ class Worker {
                         const RemoteKey& key, std::uint64_t operand, std::uint64_t desired = 0);
     std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                             const RemoteKey& key);
+    /// Both; `read` is where the words lie, by the same key. What is read was there once the atomic
+    /// had taken effect. `together`: in one round trip, which takes that all to the peer goes one
+    /// way, in order.
+    std::uint64_t fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
+                                  const FetchThenRead& both, RemoteAddress address,
+                                  RemoteAddress read, const RemoteKey& key, bool& together);
     /// Whether fetch_add_after_puts is for the peer now: puts are under way, no gets, and
     /// everything to it takes one way. A get could read what the atomic let others write.
     bool orders_behind_puts(Peer& peer);
@@ -339,6 +355,8 @@ class Worker {
     void transmit_word(Peer& peer, const WordMessage& message);
     Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
                            std::uint64_t operand, std::uint64_t desired);
+    Operation& begin_read(Peer& peer, RemoteAddress address, const RemoteKey& key,
+                          std::span<std::uint64_t> words);
     void post(const QueuedTransfer& request);
     void issue(const QueuedTransfer& request);
     bool has_room(const Peer& peer) const;

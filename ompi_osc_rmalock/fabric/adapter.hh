@@ -14,6 +14,7 @@ namespace rmalock::fabric {
 enum class Use {
     get,    ///< also each rank of a scan
     atomic, ///< a fetching read-modify-write
+    along,  ///< the gets of a fetch_then_get, behind its atomic
     posted, ///< put, add, and each rank of an add_each
     add_single_writer,
     flush,
@@ -60,6 +61,10 @@ class Adapter {
     }
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
         return begin(Use::atomic, w.rank, at).compare_swap(w, expected, desired);
+    }
+    Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out, At at = At::current()) {
+        derived().before(Use::atomic, rmw.word.rank);
+        return begin(Use::along, rmw.word.rank, at).fetch_then_get(rmw, first, out);
     }
 
     void put(Word w, Value v, At at = At::current()) { begin(Use::posted, w.rank, at).put(w, v); }

@@ -7,10 +7,24 @@
 
 #include <cstdint>
 #include <source_location>
+#include <span>
 
 #include "fabric/concept.hh"
 
 namespace rmalock::fabric {
+
+/// fetch_then_get by other verbs of `fabric`, which are told `at`, if it wants to know.
+template <class F, class... At>
+Value fetch_then_get_by(F& fabric, const Rmw& rmw, Slot first, std::span<Value> out, At... at) {
+    const Value before = rmw.kind == Rmw::Kind::fetch_add
+                             ? fabric.fetch_add(rmw.word, rmw.operand, at...)
+                         : rmw.kind == Rmw::Kind::swap
+                             ? fabric.swap(rmw.word, rmw.operand, at...)
+                             : fabric.compare_swap(rmw.word, rmw.expected, rmw.operand, at...);
+    for (Slot i = 0; i < out.size(); ++i)
+        out[i] = fabric.get(Word{rmw.word.rank, first + i}, at...);
+    return before;
+}
 
 /// `Self` derives from it.
 template <class Self>
@@ -24,6 +38,11 @@ class FabricBase {
     /// No name of a word is quicker than the word itself.
     using Resolved = Word;
     Word resolve(Word w) const { return w; }
+
+    /// A round trip is nothing to be saved.
+    Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out) {
+        return fetch_then_get_by(static_cast<Self&>(*this), rmw, first, out);
+    }
 
     /// A put that wakes nobody costs what a put costs.
     struct Own {

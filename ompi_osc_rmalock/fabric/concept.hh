@@ -12,6 +12,10 @@
 //   A fetching verb is an acquire (what was released by the write it observed is visible to the
 //   caller) and, unless it is a get, a release (what the caller completed before it is visible to
 //   every process that observes its effect).
+//   fetch_then_get(rmw, first, out) is the read-modify-write `rmw` says, and then gets of the words
+//   of its home from slot `first` on. Each of them reads what is there once `rmw` has taken effect;
+//   among them they have no order. All in one round trip in Domain::nic, if there is one way to
+//   the home.
 //
 // == Posted verbs: put, add ==
 //   They return at once. Their effect happens once, at some moment between the call and the end of
@@ -84,7 +88,8 @@
 //   For the model checker, which has to find out that a loop has come round: mark says that a part
 //   of an operation begins; at rewind(mark, known) and at backoff the process knows what it knew at
 //   the mark (at backoff: the last one, or at the operation's first verb), and `known`, and has
-//   left nothing else behind. In all other fabrics they do nothing.
+//   left nothing else behind. So rewind also says that of what was read since the mark only `known`
+//   matters from there on. In all other fabrics they do nothing.
 //
 // == Beside the verbs: resolve, handed_over, mode_changed, from ==
 //   resolve(word) is the word under a name by which get finds it sooner, for a word that is asked
@@ -146,6 +151,21 @@ struct Word {
     friend bool operator==(const Word&, const Word&) = default;
 };
 
+/// A read-modify-write, for verbs that take one along.
+struct Rmw {
+    enum class Kind : std::uint8_t { fetch_add, swap, compare_swap };
+    Kind kind;
+    Word word;
+    Value operand;      ///< what is added, or stored
+    Value expected = 0; ///< compare_swap
+
+    static Rmw fetch_add(Word w, Value v) { return {Kind::fetch_add, w, v}; }
+    static Rmw swap(Word w, Value v) { return {Kind::swap, w, v}; }
+    static Rmw compare_swap(Word w, Value expected, Value desired) {
+        return {Kind::compare_swap, w, desired, expected};
+    }
+};
+
 /// How long something may take.
 using Duration = std::chrono::microseconds;
 
@@ -177,7 +197,8 @@ constexpr auto differs(Value unwanted) {
 
 template <class F>
 concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
-                          std::span<const Rank> ranks, std::span<Value> out, Duration time) {
+                          std::span<const Rank> ranks, std::span<Value> out, Duration time,
+                          Rmw rmw) {
     // The caller and its place.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
@@ -188,6 +209,7 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     { f.fetch_add(w, v) } -> std::same_as<Value>;       // returns the value before
     { f.swap(w, v) } -> std::same_as<Value>;            // returns the value before
     { f.compare_swap(w, v, v) } -> std::same_as<Value>; // (expected, desired); the value before
+    { f.fetch_then_get(rmw, s, out) } -> std::same_as<Value>;
     // Posted.
     { f.put(w, v) } -> std::same_as<void>;
     { f.add(w, v) } -> std::same_as<void>;

@@ -63,6 +63,10 @@ class HybridFabric : public FabricBase<HybridFabric> {
         return all_near_ ? near().compare_swap(w, expected, desired)
                          : compare_swap_any(w, expected, desired);
     }
+    Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out) {
+        return same_node(rmw.word.rank) ? fetch_then_get_by(*this, rmw, first, out)
+                                        : remote_->fetch_then_get(rmw, first, out);
+    }
     [[gnu::always_inline]] void put(Word w, Value v) {
         all_near_ ? near().put(w, v) : put_any(w, v);
     }

@@ -21,6 +21,9 @@ class OnNode : public Adapter<OnNode<F>, F&> {
     Value compare_swap(Word w, Value expected, Value desired, At at = At::current()) {
         return from(at).near_compare_swap(w, expected, desired);
     }
+    Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out, At at = At::current()) {
+        return fetch_then_get_by(*this, rmw, first, out, at);
+    }
     void add(Word w, Value v, At at = At::current()) { from(at).near_add(w, v); }
 };
 

@@ -17,6 +17,7 @@ class RemoteWords {
     virtual Value fetch_add(Word word, Value operand) = 0;
     virtual Value swap(Word word, Value desired) = 0;
     virtual Value compare_swap(Word word, Value expected, Value desired) = 0;
+    virtual Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out) = 0;
     virtual void put(Word word, Value value) = 0;
     virtual void add(Word word, Value operand) = 0;
     virtual Value fetch_add_after_data(Word word, Value operand) = 0;

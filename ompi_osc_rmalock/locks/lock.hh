@@ -10,6 +10,7 @@ namespace rmalock::locks {
 
 using fabric::Duration;
 using fabric::Rank;
+using fabric::Rmw;
 using fabric::Slot;
 using fabric::Value;
 using fabric::Word;

@@ -125,6 +125,30 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
     return fetch(word, ucx::Fetch::compare_swap, expected, desired);
 }
 
+Value Remote::fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first, std::span<Value> out) {
+    using Kind = fabric::Rmw::Kind;
+    const bool compares = rmw.kind == Kind::compare_swap;
+    const ucx::FetchThenRead both{.what = compares                 ? ucx::Fetch::compare_swap
+                                          : rmw.kind == Kind::swap ? ucx::Fetch::swap
+                                                                   : ucx::Fetch::add,
+                                  .operand = compares ? rmw.expected : rmw.operand,
+                                  .desired = rmw.operand,
+                                  .words = out,
+                                  .in_order = !by_cpu_};
+    begin_verb();
+    begin_verb();
+    return or_end_the_job([&] {
+        Reachable& there = reachable(rmw.word.rank);
+        bool together = false;
+        const Value before =
+            worker().fetch_then_read(waiter_, *there.peer, both, address(there, rmw.word.slot),
+                                     address(there, first), there.state, together);
+        count_round_trip();
+        count_round_trip(!together);
+        return before;
+    });
+}
+
 void Remote::put(Word word, Value value) {
     begin_verb();
     or_end_the_job([&] {

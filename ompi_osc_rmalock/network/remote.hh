@@ -48,6 +48,8 @@ class Remote final : public fabric::RemoteWords {
     fabric::Value swap(fabric::Word word, fabric::Value desired) override;
     fabric::Value compare_swap(fabric::Word word, fabric::Value expected,
                                fabric::Value desired) override;
+    fabric::Value fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first,
+                                 std::span<fabric::Value> out) override;
     void put(fabric::Word word, fabric::Value value) override;
     void add(fabric::Word word, fabric::Value operand) override;
     fabric::Value fetch_add_after_data(fabric::Word word, fabric::Value operand) override;

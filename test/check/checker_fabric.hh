@@ -40,6 +40,20 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
     /// No step: nobody can tell when it happens.
     void deliver(Rank rank) { world_.deliver_data(self_, rank); }
 
+    Value fetch_then_get(const fabric::Rmw& rmw, Slot first, std::span<Value> out) {
+        const Value before = fabric::fetch_then_get_by(*this, rmw, first, {});
+        get_behind([&](Word w) { return get(w); }, {rmw.word.rank, first}, out);
+        return before;
+    }
+    /// First to last, or last to first, as the program says. Others may act between any two.
+    template <class Get>
+    void get_behind(Get get, Word first, std::span<Value> out) const {
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const std::size_t next = world_.program().last_first ? out.size() - 1 - i : i;
+            out[next] = get({first.rank, first.slot + static_cast<Slot>(next)});
+        }
+    }
+
     void put(Word w, Value v) { post(Verb::put, w, v); }
     void add(Word w, Value v) { post(Verb::add, w, v); }
 

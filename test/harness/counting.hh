@@ -10,6 +10,7 @@ namespace rmalock::test {
 struct VerbCounts {
     unsigned gets = 0;
     unsigned atomics = 0; ///< fetching read-modify-writes: one round trip each off node
+    unsigned along = 0;   ///< gets behind one of these, in its round trip
     unsigned posted = 0;  ///< puts and adds: no round trip
     unsigned counts = 0;  ///< in a holder record of one's own
     unsigned flushes = 0;
@@ -25,6 +26,9 @@ class Counting : public fabric::Adapter<Counting<F>, F> {
   public:
     using Base::Base;
 
+    fabric::Value near_fetch_add(fabric::Word w, fabric::Value v, At at = At::current()) {
+        return by_cpu([&] { return Base::near_fetch_add(w, v, at); });
+    }
     fabric::Value near_swap(fabric::Word w, fabric::Value v, At at = At::current()) {
         return by_cpu([&] { return Base::near_swap(w, v, at); });
     }
@@ -40,6 +44,8 @@ class Counting : public fabric::Adapter<Counting<F>, F> {
             return note(home, &VerbCounts::gets);
         case fabric::Use::atomic:
             return note(home, &VerbCounts::atomics);
+        case fabric::Use::along:
+            return note(home, &VerbCounts::along);
         case fabric::Use::posted:
             return note(home, &VerbCounts::posted);
         case fabric::Use::add_single_writer:

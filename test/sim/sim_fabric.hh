@@ -38,6 +38,22 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         return perform(on(Verb::compare_swap, w, desired, expected));
     }
 
+    Value fetch_then_get(const fabric::Rmw& rmw, Slot first, std::span<Value> out) {
+        if (same_node(rmw.word.rank))
+            return fabric::fetch_then_get_by(*this, rmw, first, out);
+        using Kind = fabric::Rmw::Kind;
+        const Verb verb = rmw.kind == Kind::fetch_add ? Verb::fetch_add
+                          : rmw.kind == Kind::swap    ? Verb::swap
+                                                      : Verb::compare_swap;
+        const Operation operation = on(verb, rmw.word, rmw.operand, rmw.expected);
+        if (domain() == Domain::nic)
+            return world_.fetch_then_get(self_, operation, first_ + first, out);
+        // As the component, which has no order between a CPU's atomic and an adapter's read.
+        const Value before = perform(operation);
+        scan(std::span(&rmw.word.rank, 1), first, 1, out);
+        return before;
+    }
+
     void put(Word w, Value v) { post(on(Verb::put, w, v)); }
     void add(Word w, Value v) { post(on(Verb::fetch_add, w, v)); }
     Value near_fetch_add(Word w, Value v) { return world_.cpu(self_, on(Verb::fetch_add, w, v)); }

@@ -255,7 +255,9 @@ std::size_t World::server(Rank home) const {
 
 Time World::service(const Message& message) const {
     const std::size_t words = std::size_t{message.words - 1} * message.stride * sizeof(Value);
-    return (is_atomic(message.operation.verb) ? costs_.serve_atomic : costs_.serve) +
+    const Time along =
+        message.along.empty() ? Time{} : costs_.serve + costs_.moving(message.along.size_bytes());
+    return along + (is_atomic(message.operation.verb) ? costs_.serve_atomic : costs_.serve) +
            costs_.moving(message.operation.bytes + words);
 }
 
@@ -304,6 +306,11 @@ void World::serve(std::uint32_t number) {
         if (message.out != nullptr)
             message.out[i] = before;
     }
+    operation = {.word = {operation.word.rank, message.first_along}};
+    for (Value& word : message.along) {
+        word = apply(operation);
+        ++operation.word.slot;
+    }
     const Time back = now_ + service(message) + way(message.operation.word.rank, message.origin);
     if (!message.answered)
         return acknowledge(message, back);
@@ -325,6 +332,22 @@ Value World::fetch(Rank rank, const Operation& operation) {
     State& state = at(rank);
     state.answers_to_come = 1;
     send(rank, {.origin = rank, .answered = true, .operation = operation, .out = &state.result});
+    await_answers(rank);
+    return state.result;
+}
+
+Value World::fetch_then_get(Rank rank, const Operation& operation, Slot first,
+                            std::span<Value> out) {
+    State& state = at(rank);
+    state.answers_to_come = 1;
+    ++state.counts.verbs,
+        ++state.counts.messages; // the gets; they go, and come back, with the other
+    send(rank, {.origin = rank,
+                .answered = true,
+                .operation = operation,
+                .out = &state.result,
+                .first_along = first,
+                .along = out});
     await_answers(rank);
     return state.result;
 }

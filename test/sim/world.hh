@@ -98,6 +98,8 @@ class World {
     // On the fiber of `rank`: verbs.
     Value cpu(Rank rank, const Operation& operation);
     Value fetch(Rank rank, const Operation& operation);
+    /// And gets of words of the same rank from `first` on, behind it.
+    Value fetch_then_get(Rank rank, const Operation& operation, Slot first, std::span<Value> out);
     void post(Rank rank, const Operation& operation);
     void scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride,
               std::span<Value> out);
@@ -162,6 +164,8 @@ class World {
         Operation operation;
         Value* out = nullptr; ///< where the answer goes
         Slot words = 1, stride = 1;
+        Slot first_along = 0; ///< of the words that are read behind it
+        std::span<Value> along{};
         std::size_t posted = 0; ///< which of its origin's, if it is not answered
     };
     struct Start {

@@ -38,8 +38,9 @@
 //       Without it both leaders may look before either's word is seen, and both enter.
 //   D4  A leader that finds the other queue empty writes nothing. Its own tail is its flag, and was
 //       before it looked; a leader that comes later finds it, and yields by itself.
-//   D5  The waiting leader reads both words in one round trip. Neither read has to come first: what
-//       either says lets it in, and stays true until it is in.
+//   D5  A leader reads what it needs in one round trip, the first time in that of its swap (line 3),
+//       where adapters do atomics (fetch_then_get). Neither word has to be read first: what either
+//       says lets it in, and stays true until it is in.
 //   D6  A budget that is used up competes before its process enters, as in the paper; while the
 //       other queue is empty that is a read.
 //   D7  Nodes are clean while free, and a process has many (mcs_queue.hh). There is no shared mode.
@@ -57,13 +58,15 @@
 // once for every budget of its own cohort.
 //
 // Cost, uncontended. On the target's node no verb of an adapter, in either domain: acquire 1 atomic
-// and 1 read of CPUs; release 1 atomic. Off node: acquire 1 atomic and 1 read = 2 round trips;
-// release 1 atomic = 1 round trip. Contended: within a cohort 1 posted put each to queue and to hand
+// and 1 read of CPUs; release 1 atomic. Off node: acquire 1 atomic and 1 read behind it = 1 round
+// trip, 2 where CPUs do the atomics; release 1 atomic = 1 round trip. Contended: within a cohort 1 posted put each to queue and to hand
 // over; between cohorts 1 put and its flush, and a round trip for each look of a remote leader.
-// Memory: 5 words per target, and the queue nodes (qnodes.hh).
+// Memory: 4 words per target, and the queue nodes (qnodes.hh).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "fabric/on_node.hh"
 #include "locks/lock_env.hh"
@@ -71,112 +74,175 @@
 
 namespace rmalock::locks {
 
-template <fabric::Fabric F>
-class ALock {
+/// Its words, in a home record of their own.
+struct ALockWords {
+    static constexpr Slot kTailR = 0, kTailL = 1, kVictim = 2;
+    /// The stand-in's STATUS, a word further, is nobody's: what was said to its holder was taken.
+    static constexpr Slot kStandIn = 3, kWords = 4;
+};
+
+/// The two queues and the handshake, for each lock that is taken that way: ALock, and pf_alock.hh.
+/// Words says where the words are. A leader that looks at the other tail looks at kAlso, too.
+template <fabric::Fabric F, class Words, Slot... kAlso>
+class ALockQueues {
   public:
-    static constexpr LockTraits kTraits{
-        .name = "alock", .shared = false, .needs = {.queue_nodes = true}};
+    /// What a process has seen of the home record, by slots; from the own node only what it asked
+    /// for.
+    using Seen = std::array<Value, Words::kWords>;
 
-    static Footprint footprint(const MachineView&) { return {.home = kStandIn + 2}; }
-    static LockLimits limits(const Thresholds& asked, const MachineView&) {
-        return {.budgets = asked.budgets};
-    }
-
-    explicit ALock(const LockEnv<F>& env)
+    explicit ALockQueues(const LockEnv<F>& env)
         : fabric_(env.fabric), near_(env.fabric), remote_(env.fabric), local_(near_),
           home_(env.home), qnodes_(env.qnodes), budgets_(env.limits.budgets) {}
-    ALock(const ALock&) = delete;
-    ALock& operator=(const ALock&) = delete;
+    ALockQueues(const ALockQueues&) = delete;
+    ALockQueues& operator=(const ALockQueues&) = delete;
 
-    Hold acquire_exclusive(Rank target) {
-        return fabric_.same_node(target) ? acquire(local_, Side::local, target)
-                                         : acquire(remote_, Side::remote, target);
+    /// `take(also)`: what the first of a chain does when no process of either cohort is in, or comes
+    /// in. `also`: kAlso were not all 0 when it saw them, with its tail set.
+    template <class Take>
+    Hold acquire(Rank target, Take take) {
+        return fabric_.same_node(target) ? acquire(local_, Side::local, target, take)
+                                         : acquire(remote_, Side::remote, target, take);
     }
-    void release_exclusive(Rank target, Hold hold) {
-        if (fabric_.same_node(target))
-            release(local_, Side::local, target, hold);
+
+    /// Returns whether the next of the cohort has it. Else its queue is empty, and kBehind, if any,
+    /// were looked at behind that.
+    template <Slot... kBehind>
+    bool release(Rank target, Hold hold, Seen& seen) {
+        return fabric_.same_node(target)
+                   ? release<kBehind...>(local_, Side::local, target, hold, seen)
+                   : release<kBehind...>(remote_, Side::remote, target, hold, seen);
+    }
+
+    /// From elsewhere in one round trip, with what lies between them (D5).
+    template <Slot... kSlots>
+    void look(Rank target, Seen& seen) {
+        if (!fabric_.same_node(target))
+            fabric_.scan(std::span(&target, 1), home_ + first<kSlots...>(), 1,
+                         range<kSlots...>(seen));
         else
-            release(remote_, Side::remote, target, hold);
+            ((seen[kSlots] = fabric_.get(word(target, kSlots))), ...);
+    }
+    /// The same behind a read-modify-write, by CPUs on the own node.
+    template <Slot... kSlots>
+    void look_behind(const Rmw& rmw, Seen& seen) {
+        const Rank target = rmw.word.rank;
+        if (!fabric_.same_node(target)) {
+            fabric_.fetch_then_get(rmw, home_ + first<kSlots...>(), range<kSlots...>(seen));
+            return;
+        }
+        near_.fetch_then_get(rmw, 0, {});
+        look<kSlots...>(target, seen);
     }
 
-    Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
-    void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
-
-    /// For diagnosis: whether an acquire would have to wait now.
-    bool is_taken(Rank target, bool) {
-        return fabric_.get(tail(target, Side::remote)) != 0 ||
-               fabric_.get(tail(target, Side::local)) != 0;
-    }
+    Word word(Rank target, Slot slot) const { return {target, home_ + slot}; }
 
   private:
-    /// A cohort. VICTIM names it, and its tail is that far from the home record.
-    enum class Side : Slot { remote = 0, local = 1 };
-    static constexpr Slot kVictim = 2, kStandIn = 3;
+    /// A cohort. VICTIM names it.
+    enum class Side : Value { remote = 1, local = 2 };
     /// In a hold: the node's name, and above it what is left of the budget.
     static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
 
-    static constexpr Side other(Side side) {
-        return side == Side::remote ? Side::local : Side::remote;
+    static constexpr Slot tail_of_others(Side side) {
+        return side == Side::remote ? Words::kTailL : Words::kTailR;
     }
-    /// What VICTIM holds, never 0: nobody has yielded yet.
-    static constexpr Value named(Side side) { return static_cast<Value>(side) + 1; }
-    Word tail(Rank target, Side side) const { return {target, home_ + static_cast<Slot>(side)}; }
-    Word victim(Rank target) const { return {target, home_ + kVictim}; }
+    Word tail(Rank target, Side side) const {
+        return word(target, side == Side::remote ? Words::kTailR : Words::kTailL);
+    }
     Value budget(Side side) const {
         return side == Side::remote ? budgets_.remote : budgets_.local;
     }
 
-    template <class Queue>
-    Hold acquire(Queue& queue, Side side, Rank target) {
+    template <Slot... kSlots>
+    static constexpr Slot first() {
+        return std::min({kSlots...});
+    }
+    template <Slot... kSlots>
+    static std::span<Value> range(Seen& seen) {
+        return std::span(seen).subspan(first<kSlots...>(),
+                                       std::max({kSlots...}) + 1 - first<kSlots...>());
+    }
+
+    template <class Queue, class Take>
+    Hold acquire(Queue& queue, Side side, Rank target, Take& take) {
+        const auto mark = fabric_.mark();
         const Word node = qnodes_.take(fabric_), last{tail(target, side)};
-        Value left = queue.join(last, node) ? queue.await_and_take_status(node) - 1 : 0;
+        Seen seen;
+        Value left = 0;
+        if (join(queue, side, last, node, seen)) {
+            left = queue.await_and_take_status(node) - 1;
+            if (left == 0)
+                look_at_others(side, target, seen);
+        }
         if (left == 0) {
-            compete(side, target);
+            compete(side, target, seen);
+            const bool also = (Value{0} | ... | seen[kAlso]) != 0;
+            fabric_.rewind(mark, also);
+            take(also);
             left = budget(side);
         }
-        const Word kept = queue.kept(qnodes_, last, node, {target, home_ + kStandIn});
+        fabric_.rewind(mark, left);
+        const Word kept = queue.kept(qnodes_, last, node, word(target, Words::kStandIn));
         return {left << kNameBits | name_of(kept)};
     }
 
-    template <class Queue>
-    void release(Queue& queue, Side side, Rank target, Hold hold) {
-        const Word node = node_of(hold.opaque & kNameMask);
-        if (const Value succ = queue.step_out(qnodes_, tail(target, side), node); succ != 0) {
+    template <Slot... kBehind, class Queue>
+    bool release(Queue& queue, Side side, Rank target, Hold hold, Seen& seen) {
+        const Word node = node_of(hold.opaque & kNameMask), last = tail(target, side);
+        Value succ = 0;
+        if constexpr (sizeof...(kBehind) != 0) {
+            if (side == Side::remote)
+                succ = queue.step_out(qnodes_, last, node, home_ + first<kBehind...>(),
+                                      range<kBehind...>(seen));
+            else if (succ = queue.step_out(qnodes_, last, node); succ == 0)
+                look<kBehind...>(target, seen);
+        } else
+            succ = queue.step_out(qnodes_, last, node);
+        if (succ != 0) {
             queue.tell(succ, hold.opaque >> kNameBits);
             fabric_.handed_over(node_of(succ).rank);
         }
+        return succ != 0;
     }
 
     /// Algorithm 4, by the leader of a cohort.
-    void compete(Side side, Rank target) {
-        if (const Value seen = fabric_.get(tail(target, other(side))); seen != 0) { // D4
-            yield_and_wait(side, target);
-            fabric_.handed_over(node_of(seen).rank);
+    void compete(Side side, Rank target, Seen& seen) {
+        if (const Value first = seen[tail_of_others(side)]; first != 0) { // D4
+            yield_and_wait(side, target, seen);
+            fabric_.handed_over(node_of(first).rank);
         }
     }
 
-    [[gnu::noinline]] void yield_and_wait(Side side, Rank target) {
-        fabric_.put(victim(target), named(side));
+    [[gnu::noinline]] void yield_and_wait(Side side, Rank target, Seen& seen) {
+        const Value mine = static_cast<Value>(side);
+        fabric_.put(word(target, Words::kVictim), mine);
         fabric_.flush(target); // D3
         const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
-            const Look seen = look(target, other(side));
-            if (seen.tail == 0 || seen.victim != named(side))
+            look_at_others<Words::kVictim>(side, target, seen);
+            if (seen[tail_of_others(side)] == 0 || seen[Words::kVictim] != mine)
                 return;
             fabric_.backoff(attempt);
             fabric_.rewind(mark);
         }
     }
 
-    struct Look {
-        Value tail, victim;
-    };
-    /// The tail of a cohort, and VICTIM, in one round trip (D5).
-    Look look(Rank target, Side side) {
-        const Word first = tail(target, side);
-        std::array<Value, 2> seen;
-        fabric_.scan(std::span(&target, 1), first.slot, home_ + kVictim - first.slot, seen);
-        return {seen[0], seen[1]};
+    template <class Queue>
+    bool join(Queue& queue, Side side, Word last, Word node, Seen& seen) {
+        if (side == Side::remote)
+            return queue.join(last, node, home_ + first<Words::kTailL, kAlso...>(),
+                              range<Words::kTailL, kAlso...>(seen));
+        if (queue.join(last, node))
+            return true;
+        look_at_others(side, last.rank, seen);
+        return false;
+    }
+
+    template <Slot... kMore>
+    void look_at_others(Side side, Rank target, Seen& seen) {
+        if (side == Side::remote)
+            look<Words::kTailL, kMore..., kAlso...>(target, seen);
+        else
+            look<Words::kTailR, kMore..., kAlso...>(target, seen);
     }
 
     F& fabric_;
@@ -186,6 +252,43 @@ class ALock {
     Slot home_;
     QueueNodes& qnodes_;
     Budgets budgets_;
+};
+
+template <fabric::Fabric F>
+class ALock {
+    using Queues = ALockQueues<F, ALockWords>;
+
+  public:
+    static constexpr LockTraits kTraits{
+        .name = "alock", .shared = false, .needs = {.queue_nodes = true}};
+
+    static Footprint footprint(const MachineView&) { return {.home = ALockWords::kWords}; }
+    static LockLimits limits(const Thresholds& asked, const MachineView&) {
+        return {.budgets = asked.budgets};
+    }
+
+    explicit ALock(const LockEnv<F>& env) : fabric_(env.fabric), queues_(env) {}
+
+    Hold acquire_exclusive(Rank target) {
+        return queues_.acquire(target, [](bool) {});
+    }
+    void release_exclusive(Rank target, Hold hold) {
+        typename Queues::Seen nothing;
+        queues_.release(target, hold, nothing);
+    }
+
+    Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
+    void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
+
+    /// For diagnosis: whether an acquire would have to wait now.
+    bool is_taken(Rank target, bool) {
+        return fabric_.get(queues_.word(target, ALockWords::kTailR)) != 0 ||
+               fabric_.get(queues_.word(target, ALockWords::kTailL)) != 0;
+    }
+
+  private:
+    F& fabric_;
+    Queues queues_;
 };
 
 } // namespace rmalock::locks

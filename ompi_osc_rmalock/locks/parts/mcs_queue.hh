@@ -40,11 +40,11 @@ class McsQueue {
 
     /// Puts `node` behind the others. Returns whether there are any, of which one will write its
     /// STATUS.
-    bool join(Word tail, Word node) {
-        const Value pred = fabric_.swap(tail, name_of(node));
-        if (pred != 0)
-            fabric_.put(field(node_of(pred), kNext), name_of(node));
-        return pred != 0;
+    bool join(Word tail, Word node) { return follow(fabric_.swap(tail, name_of(node)), node); }
+
+    /// The same, and gets of the home's words from slot `first` on behind the swap.
+    bool join(Word tail, Word node, Slot first, std::span<Value> out) {
+        return follow(fabric_.fetch_then_get(Rmw::swap(tail, name_of(node)), first, out), node);
     }
 
     /// What the predecessor says. STATUS keeps it until somebody takes it.
@@ -63,9 +63,7 @@ class McsQueue {
     /// Takes `node`, which showed no successor, out of the queue. Returns 0 if it was the last,
     /// else the successor, which had swapped TAIL but not yet shown itself.
     Value leave(Word tail, Word node) {
-        if (fabric_.compare_swap(tail, name_of(node), 0) == name_of(node))
-            return 0;
-        return seen(node, fabric_.await(field(node, kNext), fabric::differs(0)));
+        return successor(node, fabric_.compare_swap(tail, name_of(node), 0));
     }
 
     /// Where the first of the queue, which stands at `node`, is to stand while it holds the lock.
@@ -88,17 +86,43 @@ class McsQueue {
     /// Takes the holder's `node` out of the queue and gives it back. Returns the successor, which is
     /// to be told, or 0.
     Value step_out(QueueNodes& qnodes, Word tail, Word node) {
-        Value succ = next(node);
-        if (succ == 0)
-            succ = leave(tail, node);
-        give_back(qnodes, node);
-        return succ;
+        return step_out(qnodes, node, [&] { return leave(tail, node); });
+    }
+
+    /// The same, and where it returns 0 gets of the home's words from slot `first` on behind that.
+    Value step_out(QueueNodes& qnodes, Word tail, Word node, Slot first, std::span<Value> out) {
+        return step_out(qnodes, node, [&] {
+            const Rmw take_out = Rmw::compare_swap(tail, name_of(node), 0);
+            return successor(node, fabric_.fetch_then_get(take_out, first, out));
+        });
     }
 
     /// The only thing that ever ends the successor's wait.
     void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
 
   private:
+    bool follow(Value pred, Word node) {
+        if (pred != 0)
+            fabric_.put(field(node_of(pred), kNext), name_of(node));
+        return pred != 0;
+    }
+
+    template <class Leave>
+    Value step_out(QueueNodes& qnodes, Word node, Leave leave) {
+        Value succ = next(node);
+        if (succ == 0)
+            succ = leave();
+        give_back(qnodes, node);
+        return succ;
+    }
+
+    /// `last`: what TAIL was when the first of the queue would have emptied it.
+    Value successor(Word node, Value last) {
+        if (last == name_of(node))
+            return 0;
+        return seen(node, fabric_.await(field(node, kNext), fabric::differs(0)));
+    }
+
     /// The first of the queue stands at `stand_in` instead of `node`, which is clean afterwards.
     [[gnu::noinline]] void move_hold(Word tail, Word node, Word stand_in) {
         if (const Value status = take_status(node); status != 0)

@@ -92,6 +92,12 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
         inner().near_swap(w, desired);
         return did(Verb::compare_swap, w, expected);
     }
+    Value fetch_then_get(const fabric::Rmw& rmw, Slot first, std::span<Value> out,
+                         At at = At::current()) {
+        const Value before = fabric::fetch_then_get_by(*this, rmw, first, {}, at);
+        inner().get_behind([&](Word w) { return get(w, at); }, {rmw.word.rank, first}, out);
+        return before;
+    }
     void put(Word w, Value v, At at = At::current()) {
         from(at);
         if (!fault_.skips_put(w, v))
