@@ -27,6 +27,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/algorithms/direct_passive.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_rw.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_spin.hh \
+	ompi_osc_rmalock/locks/algorithms/pf_alock.hh \
 	ompi_osc_rmalock/locks/algorithms/pf_cohort.hh \
 	ompi_osc_rmalock/locks/algorithms/pf_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/rma_mcs.hh \

@@ -8,6 +8,7 @@
 #include "locks/algorithms/direct_passive.hh"
 #include "locks/algorithms/fompi_rw.hh"
 #include "locks/algorithms/fompi_spin.hh"
+#include "locks/algorithms/pf_alock.hh"
 #include "locks/algorithms/pf_cohort.hh"
 #include "locks/algorithms/pf_mcs.hh"
 #include "locks/algorithms/rma_mcs.hh"

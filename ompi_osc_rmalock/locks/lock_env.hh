@@ -60,7 +60,7 @@ struct Footprint {
     Slot records = 0; ///< behind it: of elements, nodes and counters; whole lines
 };
 
-/// Exclusive holders of a cohort of alock that may follow each other; ALock's defaults (section 6).
+/// Exclusive holders of a cohort of ALock, or pf_alock, that may follow each other; ALock's defaults (section 6).
 struct Budgets {
     Value remote = 20, local = 5;
 };

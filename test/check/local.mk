@@ -2,8 +2,9 @@
 if CAN_TEST
 check_PROGRAMS += test/check/rmalock_check
 CHECK_TESTS += test/check/check_small.sh
+FULL_TESTS += test/check/check_costly.sh
 endif
-EXTRA_DIST += test/check/check_small.sh test/check/times test/check/README.md \
+EXTRA_DIST += test/check/check_small.sh test/check/check_costly.sh test/check/times test/check/README.md \
 	test/check/local.mk
 
 test_check_rmalock_check_SOURCES = \
@@ -18,6 +19,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
     test/check/cases_lingering.cc \
+    test/check/cases_pf_alock.cc \
     test/check/cases_pf_cohort.cc \
     test/check/cases_pf_mcs.cc \
     test/check/cases_rma.cc \
@@ -38,6 +40,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/element_marks.hh \
     test/check/mutants/direct_passive.hh \
     test/check/mutants/passing_ticket.hh \
+    test/check/mutants/pf_alock.hh \
     test/check/mutants/pf_cohort.hh \
     test/check/mutants/pf_mcs.hh \
     test/check/mutants/rma.hh \

@@ -65,6 +65,12 @@ constexpr Price kPrices[] = {
      kReadsNextAndLeaves,
      {.gets = 1, .atomics = 1},
      kReadsNextAndLeaves},
+    // A writer and a reader look at three words, a writer that leaves at both tails and JOIN.
+    {"pf_alock",
+     {.gets = 3, .atomics = 1},
+     {.gets = 1 + 3, .atomics = 1},
+     {.gets = 3, .atomics = 1},
+     kOnePosted},
     {"fompi_spin", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
     {"fompi_rw", {.atomics = 2}, {.posted = 2}, kOneAtomic, kOnePosted},
 };
@@ -95,24 +101,48 @@ TEST_F(Cost, OfEveryLockWithoutContention) {
     });
 }
 
-TEST_F(Cost, ALockOfTheOwnNodeAsksNoAdapter) {
+TEST_F(Cost, ALocksOfTheOwnNodeAskNoAdapter) {
     locks::ALock<CountingFabric> alock(parts.env({}));
+    locks::PfAlock<CountingFabric> pf_alock(parts.env({}));
     locks::DMcs<CountingFabric> d_mcs(parts.env({}));
-    const auto atomics_of_adapters = [&](auto& its, fabric::Rank target) {
+    const auto exclusive = [&](auto& its, fabric::Rank target) {
         fabric.take_of_adapters();
         its.release_exclusive(target, its.acquire_exclusive(target));
         return fabric.take_of_adapters();
     };
-    EXPECT_EQ(atomics_of_adapters(alock, kTarget), 0U);
-    EXPECT_EQ(atomics_of_adapters(alock, kFarTarget), 2U);
-    EXPECT_EQ(atomics_of_adapters(d_mcs, kTarget), 2U);
+    const auto shared = [&](auto& its, fabric::Rank target) {
+        fabric.take_of_adapters();
+        its.release_shared(target, its.acquire_shared(target));
+        return fabric.take_of_adapters();
+    };
+    EXPECT_EQ(exclusive(alock, kTarget), 0U);
+    EXPECT_EQ(exclusive(alock, kFarTarget), 2U);
+    EXPECT_EQ(exclusive(pf_alock, kTarget), 0U);
+    EXPECT_EQ(exclusive(pf_alock, kFarTarget), 2U);
+    EXPECT_EQ(shared(pf_alock, kTarget), 0U);
+    EXPECT_EQ(shared(pf_alock, kFarTarget), 2U);
+    EXPECT_EQ(exclusive(d_mcs, kTarget), 2U);
 }
 
-TEST_F(Cost, ALockOffTheNodeIsTwoRoundTripsAndOneToRelease) {
+constexpr VerbCounts kOneAtomicAndALook{.atomics = 1, .along = 1};
+
+TEST_F(Cost, ALockOffTheNodeIsOneRoundTripAndOneToRelease) {
     locks::ALock<CountingFabric> alock(parts.env({}));
     const locks::Hold hold = alock.acquire_exclusive(kFarTarget);
-    EXPECT_EQ(fabric.take_off_node(), (VerbCounts{.gets = 1, .atomics = 1}));
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
     alock.release_exclusive(kFarTarget, hold);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+}
+
+TEST_F(Cost, PfAlockOffTheNodeIsOneRoundTripForEachCall) {
+    locks::PfAlock<CountingFabric> pf_alock(parts.env({}));
+    const locks::Hold exclusive = pf_alock.acquire_exclusive(kFarTarget);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    pf_alock.release_exclusive(kFarTarget, exclusive);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    const locks::Hold shared = pf_alock.acquire_shared(kFarTarget);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    pf_alock.release_shared(kFarTarget, shared);
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
 }
 

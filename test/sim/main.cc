@@ -109,7 +109,7 @@ void add_options(CLI::App& app, Options& options) {
     swept("--locks", options.locks,
           "LOCKS: locks of the table, a multiple of the nodes; 0: one at each process");
     swept("--local", options.local, "LOCKS: operations that take locks of the own node, in %");
-    swept("--budget-remote", options.budget_remote, "alock: as the parameter");
+    swept("--budget-remote", options.budget_remote, "alock, pf_alock: as the parameter");
     swept("--t-dc", options.t_dc, "T_DC: processes that share a counter; 0: those of a node");
     swept("--t-l", options.t_l, "T_L: auto, or numbers of levels 2, 3, … with commas between");
     swept("--t-r", options.t_r, "T_R, as the parameter t_r; 0: off");
@@ -122,7 +122,8 @@ void add_options(CLI::App& app, Options& options) {
         ->capture_default_str();
     app.add_option("--topology", options.common.topology, "The locks' tree, as the parameter")
         ->capture_default_str();
-    app.add_option("--budget-local", options.common.budget_local, "alock: as the parameter")
+    app.add_option("--budget-local", options.common.budget_local,
+                   "alock, pf_alock: as the parameter")
         ->capture_default_str();
     app.add_option("--patience", options.common.patience, "As the parameter, in us; 0: for ever")
         ->capture_default_str();
