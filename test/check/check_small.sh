@@ -1,12 +1,18 @@
 #!/bin/sh
-# Runs the small cases of the lock checker, as many parts of them at a time as there are cores; one PASS or FAIL
-# line per case, for the test driver. Runs in the build directory, like every test.
+# Runs small cases of the lock checker, as many parts of them at a time as there are cores; one PASS or FAIL line per
+# case, for the test driver: the cheapest ones, which `make check` has time for, or with --costly the others, for
+# `make check-full`. Runs in the build directory, like every test.
 #
 # A case whose row in docs/checked.md says something else, and a row of a case that there is not, are failures, too.
 #
-#   check_small.sh [OPTION]...    options of rmalock_check that choose others: --at-most 10, --run d_mcs
+#   check_small.sh [--costly]
+#   check_small.sh OPTION...    options of rmalock_check that choose cases: --at-most 10, --run d_mcs
 checker=${RMALOCK_CHECK:-test/check/rmalock_check}
-[ $# -gt 0 ] || set -- --all-small
+cheap=180 # seconds that those of `make check` have taken, one after the other
+case ${1-} in
+"") set -- --at-most "$cheap" --times "${srcdir:-.}/test/check/times" ;;
+--costly) set -- --beyond "$cheap" --times "${srcdir:-.}/test/check/times" ;;
+esac
 cores=$(nproc)
 parts=$((cores < 8 ? 8 * cores : 64)) # more than cores, since some take long
 out=$(mktemp -d)

@@ -29,6 +29,7 @@ struct Options {
     std::uint64_t seed = 0;
     std::uint64_t runs = 0;
     double at_most = 0; ///< seconds; 0: no limit
+    double beyond = 0;  ///< the same
     std::string times;  ///< file
     unsigned part = 1, parts = 1;
 };
@@ -152,6 +153,8 @@ bool wanted(const Case& c, const Options& options, const std::set<std::string>& 
         return false;
     if (options.at_most != 0)
         return within_limit.contains(c.name());
+    if (options.beyond != 0)
+        return c.size == Size::small && !within_limit.contains(c.name());
     if (options.small_only && c.size != Size::small)
         return false;
     for (const std::string& name : options.run)
@@ -176,8 +179,8 @@ Case with(Case c, const Options& options) {
 
 int run(const Options& options) {
     unsigned done = 0, bad = 0, number = 0;
-    const auto within_limit =
-        options.at_most != 0 ? cheapest(options.at_most, options.times) : std::set<std::string>();
+    const double limit = options.at_most + options.beyond; // one of them
+    const auto within_limit = limit != 0 ? cheapest(limit, options.times) : std::set<std::string>();
     const bool table = !options.list && options.replay.empty();
     if (table && options.markdown)
         fmt::print(
@@ -211,10 +214,15 @@ int main(int argc, char** argv) {
     app.add_flag("--list", options.list, "Print the names of all cases.");
     app.add_flag("--all-small", options.all_small, "Run every small case.");
     app.add_flag("--all-deep", options.all_deep, "Run every case.");
-    app.add_option("--at-most", options.at_most,
-                   "Run the cheapest small cases, as many as took so many seconds together.")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--times", options.times, "With --at-most: the file of recorded times.");
+    CLI::Option* const at_most =
+        app.add_option("--at-most", options.at_most,
+                       "Run the cheapest small cases, as many as took so many seconds together.")
+            ->check(CLI::PositiveNumber);
+    app.add_option("--beyond", options.beyond, "Run the small cases that --at-most leaves out.")
+        ->check(CLI::PositiveNumber)
+        ->excludes(at_most);
+    app.add_option("--times", options.times,
+                   "With --at-most and --beyond: the file of recorded times.");
     app.add_option("--parts", options.parts, "Run every n-th of the wanted cases ...")
         ->check(CLI::Range(1, 64));
     app.add_option("--part", options.part, "... of which this is the first.")
