@@ -25,8 +25,10 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/algorithms/alock.hh \
 	ompi_osc_rmalock/locks/algorithms/d_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/direct_passive.hh \
+	ompi_osc_rmalock/locks/algorithms/dqnl.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_rw.hh \
 	ompi_osc_rmalock/locks/algorithms/fompi_spin.hh \
+	ompi_osc_rmalock/locks/algorithms/n_cosed.hh \
 	ompi_osc_rmalock/locks/algorithms/pf_alock.hh \
 	ompi_osc_rmalock/locks/algorithms/pf_cohort.hh \
 	ompi_osc_rmalock/locks/algorithms/pf_mcs.hh \

@@ -14,6 +14,7 @@ SHARED = LOCAL[:-1]  # some of a node's locks are taken from elsewhere
 OURS = "alock"
 RIVALS = {"MCS": "d_mcs", "spin": "fompi_spin"}
 OPERATIONS = 200
+EQUAL = 0.97
 
 
 def sweep(locks, nodes, options, of_a_node=OF_A_NODE):
@@ -26,7 +27,7 @@ def table_options(locks, local):
 
 
 SWEEPS = [
-    sweep((OURS, *RIVALS.values(), "pf_cohort"), NODES, table_options(LOCKS, LOCAL)),
+    sweep((OURS, *RIVALS.values(), "pf_cohort", "pf_alock"), NODES, table_options(LOCKS, LOCAL)),
     sweep((OURS,), NODES[-1:], (*table_options(LOCKS[1:2], SHARED), "--budget-remote", "5")),
     sweep((OURS, RIVALS["MCS"]), (10,), table_options(LOCKS[-1:], (85, 95)), of_a_node=8),
 ]
@@ -84,14 +85,17 @@ def budgets(cells):
     return f"{gain:+.0f} %", about(23, gain)
 
 
-def pf_cohort(cells):
-    found = rates(cells, "pf_cohort", OURS, NODES, LOCKS, LOCAL)
-    if not found:
-        return "", None
-    behind = [value for value in found.values() if value < 1]
-    (nodes, locks, local), least = min(found.items(), key=lambda item: item[1])
-    return (f"behind in {len(behind)} of {len(found)} cells; least {least:.2f}x ({nodes} nodes, {locks} locks, "
-            f"{local} % local)", not behind)
+def as_fast_as_alock(lock):
+    """In every cell; two locks that have the same rate differ by less than EQUAL."""
+    def judge(cells):
+        found = rates(cells, lock, OURS, NODES, LOCKS, LOCAL)
+        if not found:
+            return "", None
+        behind = [value for value in found.values() if value < EQUAL]
+        (nodes, locks, local), least = min(found.items(), key=lambda item: item[1])
+        return (f"behind in {len(behind)} of {len(found)} cells; least {least:.2f}x ({nodes} nodes, {locks} locks, "
+                f"{local} % local)", not behind)
+    return judge
 
 
 CLAIMS = [
@@ -112,6 +116,7 @@ CLAIMS = [
           latency({95: 2.1, 85: 1.35}), "as above"),
     Claim("Budgets of 20 (remote) and 5 (local) have up to 23 % more throughput than 5 and 5",
           "20 nodes, 100 locks; mean of 85, 90, 95 % local", budgets, "no reason found"),
-    Claim("Ours: pf_cohort is at least as fast as ALock", "every cell", pf_cohort,
+    Claim("Ours: pf_alock is at least as fast as ALock", "every cell", as_fast_as_alock("pf_alock"), ""),
+    Claim("Ours: pf_cohort is at least as fast as ALock", "every cell", as_fast_as_alock("pf_cohort"),
           "its home record is the adapter's where adapters do atomics, for processes of the home's node, too"),
 ]

@@ -15,10 +15,12 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_alock.cc \
     test/check/cases_d_mcs.cc \
     test/check/cases_direct_passive.cc \
+    test/check/cases_dqnl.cc \
     test/check/cases_elements.cc \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
     test/check/cases_lingering.cc \
+    test/check/cases_n_cosed.cc \
     test/check/cases_pf_alock.cc \
     test/check/cases_pf_cohort.cc \
     test/check/cases_pf_mcs.cc \
@@ -39,6 +41,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/d_mcs.hh \
     test/check/mutants/element_marks.hh \
     test/check/mutants/direct_passive.hh \
+    test/check/mutants/n_cosed.hh \
     test/check/mutants/passing_ticket.hh \
     test/check/mutants/pf_alock.hh \
     test/check/mutants/pf_cohort.hh \

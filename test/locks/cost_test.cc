@@ -71,6 +71,8 @@ constexpr Price kPrices[] = {
      {.gets = 1 + 3, .atomics = 1},
      {.gets = 3, .atomics = 1},
      kOnePosted},
+    {"n_cosed", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kOneAtomic},
+    {"dqnl", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kReadsNextAndLeaves},
     {"fompi_spin", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
     {"fompi_rw", {.atomics = 2}, {.posted = 2}, kOneAtomic, kOnePosted},
 };

@@ -16,9 +16,11 @@ namespace {
 struct Row {
     const char* name;
     bool shares; ///< a target with others
+    bool patient;
 };
 constexpr Row kAll[] = {
-#define RMALOCK_LOCK(name, Class) {#name, Class<WindowFabric>::kTraits.shared},
+#define RMALOCK_LOCK(name, Class)                                                                  \
+    {#name, Class<WindowFabric>::kTraits.shared, Class<WindowFabric>::kTraits.patient},
 #include "locks/all.def"
 #undef RMALOCK_LOCK
 };
@@ -61,13 +63,13 @@ TEST(LockConfig, IsWhatWasAskedForAndWhatAnybodySees) {
     EXPECT_TRUE(made.oversubscribed);
 }
 
-TEST(LockConfig, ALockWithoutASharedModeSaysSo) {
+TEST(LockConfig, ALockWithoutASharedModeOrPatienceSaysSo) {
     const WindowTraits traits{.ranks = 4, .one_node = false};
-    for (const auto& [name, shares] : kAll) {
+    for (const auto& [name, shares, patient] : kAll) {
         const std::string reason = choose(name, traits).reason;
-        const bool warns =
-            reason.find("shared locks of one target exclude each other") != reason.npos;
-        EXPECT_NE(warns, shares) << name;
+        const auto warns = [&](const char* of) { return reason.find(of) != reason.npos; };
+        EXPECT_NE(warns("shared locks of one target exclude each other"), shares) << name;
+        EXPECT_NE(warns("a shared lock waits behind exclusives"), patient) << name;
     }
 }
 
@@ -150,7 +152,7 @@ TEST(LockConfig, AutomaticKeepsItsLockOnLargeMachines) {
 // More of them than a process has queue nodes; and targets that share a node's records.
 TEST(LockConfig, AProcessHoldsALockOnEachOfManyTargets) {
     constexpr Rank kRanks = 1000;
-    for (const auto& [name, shares] : kAll) {
+    for (const auto& [name, shares, patient] : kAll) {
         Party party({.lock = name, .topology = "node:8"}, kRanks);
         EXPECT_STREQ(party.made.choice.name, name);
         for (const std::size_t rank : {0, 1, 999}) {
@@ -177,7 +179,7 @@ TEST(LockConfig, SaysWhatTheTreeIs) {
 }
 
 TEST(LockConfig, ThereIsALockOfEveryName) {
-    for (const auto& [name, shares] : kAll)
+    for (const auto& [name, shares, patient] : kAll)
         for (const char* topology : {"flat", "node:2", "numa:2,node:3,rack:2"}) {
             Party party({.lock = name, .topology = topology}, 5);
             EXPECT_STREQ(party.made.choice.name, name);
@@ -199,7 +201,7 @@ TEST(LockConfig, ThereIsALockOfEveryName) {
 }
 
 TEST(LockConfig, EveryLockKnowsWhetherItIsTaken) {
-    for (const auto& [name, shares] : kAll) {
+    for (const auto& [name, shares, patient] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         WindowLock &mine = *party.lock[0], &other = *party.lock[3];
         for (const Rank target : {0, 3}) {
@@ -220,7 +222,7 @@ TEST(LockConfig, EveryLockKnowsWhetherItIsTaken) {
 }
 
 TEST(LockConfig, LockAllIsSharedUnderEveryLock) {
-    for (const auto& [name, shares] : kAll) {
+    for (const auto& [name, shares, patient] : kAll) {
         Party party({.lock = name, .topology = "node:2"});
         // Beside a shared holder, and beside another lock_all: nobody may wait here.
         const Hold hold = party.lock[1]->acquire(2, false);

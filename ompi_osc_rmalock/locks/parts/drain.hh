@@ -59,9 +59,11 @@ class Drain {
     explicit Drain(F& fabric) : fabric_(fabric), waiting_(fabric) {}
 
     // ---- readers --------------------------------------------------------------------------------
-    [[gnu::noinline]] void leave(const DrainWords& words) {
-        const Value o = fabric_.fetch_add(words.ro, Value{0} - DrainWord::kReader);
-        if (DrainWord::inside(o) != 1 || DrainWord::drainer(o) == 0)
+    /// `readers`: as many departures at once.
+    [[gnu::noinline]] void leave(const DrainWords& words, std::int64_t readers = 1) {
+        const Value o = fabric_.fetch_add(words.ro, Value{0} - static_cast<Value>(readers) *
+                                                                   DrainWord::kReader);
+        if (DrainWord::inside(o) != readers || DrainWord::drainer(o) == 0)
             return;
         const Word drainer = node_of(DrainWord::drainer(o));
         fabric_.put(field(drainer, kDrn), 1);

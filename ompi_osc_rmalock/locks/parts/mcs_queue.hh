@@ -100,13 +100,14 @@ class McsQueue {
     /// The only thing that ever ends the successor's wait.
     void tell(Value succ, Value status) { fabric_.put(field(node_of(succ), kStatus), status); }
 
-  private:
+    /// By one that has written TAIL itself, and found `pred` there. Returns as join.
     bool follow(Value pred, Word node) {
         if (pred != 0)
             fabric_.put(field(node_of(pred), kNext), name_of(node));
         return pred != 0;
     }
 
+  private:
     template <class Leave>
     Value step_out(QueueNodes& qnodes, Word node, Leave leave) {
         Value succ = next(node);

@@ -78,10 +78,16 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     if (wanted == "auto")
         return choose(traits);
     const LockTraits& lock = find(wanted).traits;
-    return {lock.name, lock.shared ? "asked for by parameter or info key"
-                                   : "asked for by parameter or info key; shared locks of one "
-                                     "target exclude each other: processes that are to hold "
-                                     "one together wait for ever"};
+    if (!lock.shared)
+        return {lock.name,
+                "asked for by parameter or info key; shared locks of one target exclude each "
+                "other: processes that are to hold one together wait for ever"};
+    if (!lock.patient)
+        return {lock.name,
+                "asked for by parameter or info key; a shared lock waits behind exclusives "
+                "that only wait themselves: a program hangs if one of these waits for it in "
+                "another way"};
+    return {lock.name, "asked for by parameter or info key"};
 }
 
 LockNeeds needs_of(std::string_view wanted) {
