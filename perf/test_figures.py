@@ -94,9 +94,11 @@ class LockTable(unittest.TestCase):
         self.assertEqual(self.claim(rows, 4), ("+20 %", "holds"))
         self.assertEqual(self.claim(rows[:-1], 4), ("", "not run"))
 
-    def test_a_cell_in_which_pf_cohort_is_behind_is_named(self):
-        rows = [self.cells(lock, 100, rate) for lock, rate in (("alock", 100), ("pf_cohort", 50))]
-        self.assertEqual(self.claim(rows, 5), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
+    def test_a_cell_in_which_ours_is_behind_is_named(self):
+        rows = [self.cells(lock, 100, rate) for lock, rate in (("alock", 100), ("pf_alock", 98), ("pf_cohort", 50))]
+        self.assertEqual(self.claim(rows, 5), ("behind in 0 of 1 cells; least 0.98x (20 nodes, 20 locks, 100 % local)",
+                                               "holds"))
+        self.assertEqual(self.claim(rows, 6), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
                                                "differs"))
 
 

@@ -73,14 +73,14 @@ def check_components(components):
     return None
 
 
-def has_shared_mode(lock):
-    """Whether processes hold a shared lock of a target together under this lock, as its header's traits say."""
+def lacks(lock, trait):
+    """Whether the traits in the lock's header say `.trait = false`: of shared, or of patient (LockTraits)."""
     header = os.path.join(SOURCES, "ompi_osc_rmalock", "locks", "algorithms", lock + ".hh")
     if not os.path.exists(header):  # auto, or a name that is refused
-        return True
+        return False
     with open(header, encoding="utf-8") as text:
         traits = re.search(r"LockTraits kTraits\{(.*?)\};", text.read(), re.S)
-    return ".shared = false" not in traits[1]
+    return f".{trait} = false" in traits[1]
 
 
 def was_selected(stderr):

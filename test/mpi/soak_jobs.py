@@ -58,7 +58,7 @@ def draw(about, index):
            "lock": draws.choice(lock_names()), "ranks": draws.randint(2, about["ranks"]),
            "layout": draw_layout(draws), "seed": draws.getrandbits(31), "names": False}
     if job["kind"] == "oracle":
-        while not runner.has_shared_mode(job["lock"]):  # its programs hold shared locks together
+        while runner.lacks(job["lock"], "shared"):  # its programs hold shared locks together
             job["lock"] = draws.choice(lock_names())
         job["operations"] = draws.choice([1000, 5000, 20000])
     elif job["kind"] == "kill":
