@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/cascade.hh"
+
 namespace rmalock::sim {
 namespace {
 
@@ -140,14 +142,21 @@ class LockTable {
     Rank of_a_node_;
 };
 
+/// What the processes of a run have in common.
+struct Common {
+    LockTable table;
+    Tally tally;
+    Cascade cascade;
+};
+
 /// One process of a benchmark.
 class Process {
   public:
-    Process(const Run& run, const Window& window, const LockTable& table, World& world, Rank rank,
-            Tally& tally)
-        : run_(run), table_(table), world_(world), rank_(rank),
-          volume_(static_cast<Slot>(table.windows()) * window.slots()), tally_(tally) {
-        for (Slot i = 0; i < table.windows(); ++i) {
+    Process(const Run& run, const Window& window, World& world, Rank rank, Common& common)
+        : run_(run), table_(common.table), world_(world), rank_(rank),
+          volume_(static_cast<Slot>(table_.windows()) * window.slots()), tally_(common.tally),
+          cascade_(common.cascade) {
+        for (Slot i = 0; i < table_.windows(); ++i) {
             fabrics_.push_back(std::make_unique<SimFabric>(world, rank, i * window.slots()));
             locks_.push_back(make_lock(window, *fabrics_.back()));
         }
@@ -157,6 +166,10 @@ class Process {
         for (unsigned i = 0; i < operations; ++i) {
             const bool writes = chance() < run_.writers;
             const bool exclusive = writes || (run_.benchmark.locked && !locks_.front()->shares());
+            if (run_.benchmark.cascade) {
+                cascade(i, exclusive);
+                continue;
+            }
             const Time begin = world_.now();
             const Time inside = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
             tally_.note(rank_, exclusive, world_.now() - begin - inside, world_.now());
@@ -166,21 +179,56 @@ class Process {
     }
 
   private:
+    struct Held {
+        LockTable::Place place;
+        bool exclusive;
+        locks::Hold hold;
+    };
+    static model::Mode mode_of(bool exclusive) {
+        return exclusive ? model::Mode::exclusive : model::Mode::shared;
+    }
+    Held acquire(LockTable::Place place, bool exclusive) {
+        world_.wait(rank_, mode_of(exclusive));
+        const locks::Hold hold = locks_[place.window]->acquire(place.target, exclusive);
+        world_.enter(rank_, mode_of(exclusive), place.lock);
+        return {place, exclusive, hold};
+    }
+    void leave(const Held& held) { world_.leave(mode_of(held.exclusive), held.place.lock); }
+    void release(const Held& held) {
+        locks_[held.place.window]->release(held.place.target, held.exclusive, held.hold);
+        world_.pass(rank_, Time{}); // a release may have posted only
+    }
+
     /// Returns how long the lock was held.
     Time locked(bool exclusive, bool writes) {
-        const model::Mode mode = exclusive ? model::Mode::exclusive : model::Mode::shared;
-        const LockTable::Place place = any_lock();
-        WindowLock& lock = *locks_[place.window];
-        world_.wait(rank_, mode);
-        const locks::Hold hold = lock.acquire(place.target, exclusive);
-        world_.enter(rank_, mode, place.lock);
+        const Held held = acquire(any_lock(), exclusive);
         const Time entered = world_.now();
         work(writes);
-        world_.leave(mode, place.lock);
+        leave(held);
         const Time inside = world_.now() - entered;
-        lock.release(place.target, exclusive, hold);
-        world_.pass(rank_, Time{}); // a release may have posted only
+        release(held);
         return inside;
+    }
+    /// Each process notes the time of all.
+    void cascade(unsigned round, bool exclusive) {
+        if (rank_ == Cascade::kHolder) {
+            const Held held = acquire(any_lock(), true);
+            cascade_.hold(round);
+            world_.pass(rank_, Cascade::kHeld);
+            leave(held);
+            cascade_.begin_release(round, world_.now());
+            release(held);
+        } else if (rank_ >= Cascade::kFirstWaiter) {
+            while (!cascade_.is_held(round))
+                world_.pass(rank_, Cascade::kLook);
+            const Held held = acquire(any_lock(), exclusive);
+            cascade_.let_in(round, world_.now());
+            leave(held);
+            release(held);
+        }
+        while (!cascade_.is_over(round))
+            world_.pass(rank_, Cascade::kLook);
+        tally_.note(rank_, exclusive, cascade_.took(round), world_.now());
     }
     /// All of it is the operation's.
     Time free(bool writes) {
@@ -242,19 +290,24 @@ class Process {
     std::vector<std::unique_ptr<WindowLock>> locks_;
     Slot volume_; ///< behind the windows' own words
     Tally& tally_;
+    Cascade& cascade_;
 };
 
 Result run_so_often(const Run& run, const Window& window, unsigned operations) {
-    const LockTable table(run);
-    Tally tally(run.window.layout.ranks, operations);
-    World world(run.window.layout,
-                static_cast<Slot>(table.windows()) * window.slots() + words_of(run.benchmark),
-                run.costs, run.seed, [&](World& w, Rank rank) {
-                    Process(run, window, table, w, rank, tally).repeat(operations);
-                });
-    const auto all = static_cast<std::uint64_t>(run.window.layout.ranks) * operations;
+    const Rank ranks = run.window.layout.ranks;
+    if (run.benchmark.cascade && ranks <= Cascade::kFirstWaiter)
+        throw Refused(fmt::format("{} ranks for a cascade, which has a home, a holder and those "
+                                  "that wait; at least {} are allowed",
+                                  ranks, Cascade::kFirstWaiter + 1));
+    Common common{LockTable(run), Tally(ranks, operations), Cascade(ranks, operations)};
+    World world(
+        run.window.layout,
+        static_cast<Slot>(common.table.windows()) * window.slots() + words_of(run.benchmark),
+        run.costs, run.seed,
+        [&](World& w, Rank rank) { Process(run, window, w, rank, common).repeat(operations); });
+    const auto all = static_cast<std::uint64_t>(ranks) * operations;
     world.run(std::max(run.budget, all) * kPatience);
-    return tally.result(world);
+    return common.tally.result(world);
 }
 
 } // namespace

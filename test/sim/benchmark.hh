@@ -1,6 +1,6 @@
 // The benchmarks of the RMA-RW paper: every process takes and gives the lock of rank 0, again and
 // again. LOCKS is the ALock paper's (SPAA 2024, section 6). Of our own: MANY, in which nearly no
-// lock is contended.
+// lock is contended. CASCADE is the N-CoSED paper's (cascade.hh).
 //
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 5.
 #pragma once
@@ -20,6 +20,7 @@ struct Benchmark {
     bool many = false;    ///< locks of random ranks; else rank 0's
     bool spread = false;  ///< locks of a table; else rank 0's
     bool table = false;   ///< inserts into and looks up in a volume of rank 0
+    bool cascade = false; ///< all wait for one holder (cascade.hh); else each comes when it likes
     bool locked = true;   ///< whether locks keep the processes apart
     const char* meaning;
 };
@@ -43,6 +44,10 @@ inline constexpr Benchmark kBenchmarks[] = {
      .table = true,
      .locked = false,
      .meaning = "the same by atomics only, without the lock"},
+    {.name = "CASCADE",
+     .cascade = true,
+     .meaning =
+         "from a holder's release until all of P - 2 waiters are in; F_W of these exclusive"},
 };
 
 /// Throws Refused.

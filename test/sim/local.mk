@@ -13,6 +13,7 @@ FULL_TESTS += test/sim/check_sweep
 test_sim_librmalock_sim_la_SOURCES = \
 	test/sim/benchmark.cc \
 	test/sim/benchmark.hh \
+	test/sim/cascade.hh \
 	test/sim/costs.cc \
 	test/sim/costs.def \
 	test/sim/costs.hh \
