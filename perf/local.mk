@@ -107,7 +107,7 @@ figures: test/sim/rmalock_sim
 auto: test/sim/rmalock_sim
 	$(srcdir)/perf/auto --simulator test/sim/rmalock_sim
 
-EXTRA_DIST += perf/figures perf/auto perf/simulated.py perf/paper_claims.py perf/alock_claims.py perf/sim_plots.py perf/test_figures.py
+EXTRA_DIST += perf/figures perf/auto perf/simulated.py perf/paper_claims.py perf/alock_claims.py perf/n_cosed_claims.py perf/sim_plots.py perf/test_figures.py
 
 ## A script beside a report.c, which make would otherwise compile into it wherever that file is the newer one.
 perf/report: ;

@@ -1,7 +1,8 @@
-"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6, and ALock's 5. Each takes Cells and returns a
+"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6, ALock's 5, and N-CoSED's 7. Each takes Cells and returns a
 matplotlib figure, or None if nothing of it was run."""
 
 import alock_claims
+import n_cosed_claims
 import page
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -15,7 +16,8 @@ STYLES = {"auto": ("#D55E00", "o"), "rma_rw": ("#0072B2", "s"), "rma_mcs": ("#00
           "atomics": ("#000000", "*")}
 STYLES |= {alone("rma_mcs"): ("#0B3C5D", "<"), alone("d_mcs"): ("#999933", ">"),
            alone("fompi_spin"): STYLES["fompi_spin"], alone("alock"): ("#332288", "P"),
-           alone("pf_cohort"): STYLES["auto"]}
+           alone("pf_cohort"): STYLES["auto"], alone("rma_rw"): STYLES["rma_rw"],
+           alone("pf_alock"): ("#44AA99", "h"), alone("n_cosed"): ("#882255", "p"), alone("dqnl"): ("#8C2D04", "1")}
 MORE = [("#0B3C5D", "1"), ("#882255", "<"), ("#999933", "h"), ("#44AA99", "p"), ("#332288", ">"),
         ("#8C2D04", "P")]
 
@@ -33,25 +35,25 @@ def line(axis, points, label, style):
     return True
 
 
-def ranks_axis(axis, ranks, text):
+def ranks_axis(axis, ranks, text, across):
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(FixedLocator(ranks))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{int(value):,}"))
     axis.tick_params(axis="x", labelsize=7.5)
     axis.set_yscale("log")
-    axis.set_xlabel("processes")
+    axis.set_xlabel(across)
     axis.set_ylabel(text)
 
 
-def panels(cells, titles, ranks, text, draw, columns=None):
+def panels(cells, titles, ranks, text, draw, columns=None, across="processes"):
     """`draw(axis, title)` returns whether it has drawn."""
     figure, axes = axes_of(len(titles), 3.6, 3.1, columns=columns)
     drawn = False
     for axis, title in zip(axes, titles):
         drawn = draw(axis, title) or drawn
         axis.set_title(str(title))
-        ranks_axis(axis, ranks, text)
+        ranks_axis(axis, ranks, text, across)
     for axis in axes[len(titles):]:
         axis.set_visible(False)
     if not drawn:
@@ -142,9 +144,18 @@ def lock_table(cells):
     titles = {f"{locks:,} locks, 95 % local": locks for locks in alock_claims.LOCKS}
     ranks = [nodes * alock_claims.OF_A_NODE for nodes in alock_claims.NODES]
     return panels(cells, list(titles), ranks, "operations/s", lambda axis, title: of_locks(
-        axis, map(alone, (alock_claims.OURS, "d_mcs", "fompi_spin", "pf_cohort")), ranks,
+        axis, map(alone, (alock_claims.OURS, "d_mcs", "fompi_spin", "pf_cohort", "pf_alock")), ranks,
         lambda lock, p: cells.throughput(**alock_claims.cell(lock.removesuffix(alone("")),
                                                              p // alock_claims.OF_A_NODE, titles[title], 95))))
+
+
+def cascades(cells):
+    titles = {"shared": n_cosed_claims.SHARED, "exclusive": n_cosed_claims.EXCLUSIVE}
+
+    def draw(axis, title):
+        return of_locks(axis, map(alone, n_cosed_claims.LOCKS), n_cosed_claims.WAITERS, lambda lock, n: cells.spread(
+            "latency_us", **n_cosed_claims.cell(lock.removesuffix(alone("")), n, titles[title])))
+    return panels(cells, list(titles), n_cosed_claims.WAITERS, "us until all have had the lock", draw, across="waiters")
 
 
 FIGURES = [
@@ -157,6 +168,7 @@ FIGURES = [
     ("sim_t_dc", "Figure 4a: processes that share a counter.", t_dc),
     ("sim_t_r", "Figure 4e has the paper's cap on the readers of a counter; this is our wait for readers.", t_r),
     ("sim_hashtable", "Figure 6: the hashtable; atomics: foMPI-A.", hashtable),
+    ("sim_cascades", "N-CoSED's figure 7: a cascade of shared, and of exclusive, waiters on a node each.", cascades),
     ("sim_locks", "ALock's figure 5: a table of locks on nodes of 12 processes.", lock_table),
 ]
 

@@ -12,6 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import alock_claims  # noqa: E402
+import n_cosed_claims  # noqa: E402
 import paper_claims  # noqa: E402
 import simulated  # noqa: E402
 
@@ -100,6 +101,22 @@ class LockTable(unittest.TestCase):
                                                "holds"))
         self.assertEqual(self.claim(rows, 6), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
                                                "differs"))
+
+
+class Cascades(unittest.TestCase):
+    def claim(self, rows, number):
+        return paper_claims.table(simulated.Cells(rows), n_cosed_claims.CLAIMS)[number][2:4]
+
+    def test_what_was_not_run_has_no_verdict(self):
+        for number in range(len(n_cosed_claims.CLAIMS)):
+            self.assertEqual(self.claim([], number), ("", "not run"))
+
+    def test_shared_and_exclusive_cascades_are_told_apart(self):
+        rows = [cell(**n_cosed_claims.cell(lock, 16, mode), latency_us=took) for lock, mode, took in (
+            ("n_cosed", 0, 10), ("dqnl", 0, 40), ("pf_cohort", 0, 8), ("n_cosed", 1, 40), ("dqnl", 1, 44))]
+        self.assertEqual(self.claim(rows, 0), ("+300 %", "holds"))
+        self.assertEqual(self.claim(rows, 1), ("1.10x", "differs"))
+        self.assertEqual(self.claim(rows, 2), ("0.80x", "holds"))
 
 
 class Auto(unittest.TestCase):

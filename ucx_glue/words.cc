@@ -70,29 +70,41 @@ std::uint64_t Worker::fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what
                             RemoteAddress address, const RemoteKey& key, std::uint64_t operand,
                             std::uint64_t desired) {
     Lock lock = locked();
-    Operation& operation = begin_fetch(peer, what, address, key, operand, desired);
+    Operation& operation = begin_fetch(peer, {what, operand, desired}, address, key);
     lock.unlock();
     return fetched(waiter, operation);
 }
 
-Operation& Worker::begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
-                               std::uint64_t operand, std::uint64_t desired) {
+void Worker::fetch_each(const fabric::Waiter& waiter, std::span<const FetchOfPeer> all) {
+    std::vector<Operation*> begun;
+    begun.reserve(all.size());
+    Lock lock = locked();
+    for (const FetchOfPeer& each : all)
+        begun.push_back(&begin_fetch(*each.peer, each.fetch, each.address, *each.key));
+    lock.unlock();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        *all[i].before = fetched(waiter, *begun[i]);
+}
+
+Operation& Worker::begin_fetch(Peer& peer, const FetchOfWord& fetch, RemoteAddress address,
+                               const RemoteKey& key) {
     if (!key)
         raise("fetch a word", UCS_ERR_INVALID_ADDR);
     ucp_ep* const to = endpoint(peer);
     Operation& operation = operations_.take();
     operation.worker = this;
     operation.peer = &peer;
-    operation.operand = operand;
-    operation.reply = desired;
+    operation.operand = fetch.operand;
+    operation.reply = fetch.desired;
     operation.done.store(false, std::memory_order_relaxed);
     ucp_request_param_t param = telling(Callbacks::fetched, &operation);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
     param.datatype = ucp_dt_make_contig(kWord);
     param.reply_buffer = &operation.reply;
     ++counters_.fetches;
-    if (completed_at_once("fetch a word", ucp_atomic_op_nbx(to, ucx_name(what), &operation.operand,
-                                                            1, address, key.get(), &param)))
+    if (completed_at_once("fetch a word",
+                          ucp_atomic_op_nbx(to, ucx_name(fetch.what), &operation.operand, 1,
+                                            address, key.get(), &param)))
         Callbacks::finish_fetch(operation);
     return operation;
 }
@@ -136,7 +148,7 @@ std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& p
     Lock lock = locked();
     fence();
     const Goal goal{&peer, peer.data_.load(), 0};
-    Operation& operation = begin_fetch(peer, Fetch::add, address, key, operand, 0);
+    Operation& operation = begin_fetch(peer, {Fetch::add, operand}, address, key);
     const bool begun = begin_flush(goal);
     lock.unlock();
     const std::uint64_t reply = fetched(waiter, operation);
@@ -179,7 +191,7 @@ std::uint64_t Worker::fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
                                       const FetchThenRead& both, RemoteAddress address,
                                       RemoteAddress read, const RemoteKey& key, bool& together) {
     Lock lock = locked();
-    Operation& fetch = begin_fetch(peer, both.what, address, key, both.operand, both.desired);
+    Operation& fetch = begin_fetch(peer, both.fetch, address, key);
     together = both.in_order && peer.met() && lanes(peer) == Lanes::one;
     if (together)
         fence();

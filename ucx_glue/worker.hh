@@ -54,14 +54,28 @@ struct ElementAtomic {
     void* before = nullptr;
 };
 
-/// An atomic on a word, and a read of words behind it.
-struct FetchThenRead {
+/// An atomic on a word, as Worker::fetch takes it.
+struct FetchOfWord {
     Fetch what = Fetch::add;
-    std::uint64_t operand = 0, desired = 0; ///< as Worker::fetch takes them
-    std::span<std::uint64_t> words;         ///< where to leave what was read
+    std::uint64_t operand = 0, desired = 0;
+};
+
+/// The same, and a read of words behind it.
+struct FetchThenRead {
+    FetchOfWord fetch;
+    std::span<std::uint64_t> words; ///< where to leave what was read
     /// A fence orders them: the same adapter does both. Where CPUs do the atomics, an adapter may
     /// have read before the message with the atomic is looked at.
     bool in_order = false;
+};
+
+/// An atomic on a word of a peer, and where to leave what was there before.
+struct FetchOfPeer {
+    Peer* peer;
+    RemoteAddress address;
+    const RemoteKey* key;
+    FetchOfWord fetch;
+    std::uint64_t* before;
 };
 
 /// What was sent over the worker, for tests and statistics.
@@ -203,6 +217,8 @@ class Worker {
     /// compare_swap: `operand` is what is expected, `desired` what is stored then.
     std::uint64_t fetch(const fabric::Waiter& waiter, Peer& peer, Fetch what, RemoteAddress address,
                         const RemoteKey& key, std::uint64_t operand, std::uint64_t desired = 0);
+    /// Of several peers, side by side: all in one round trip, in no order.
+    void fetch_each(const fabric::Waiter& waiter, std::span<const FetchOfPeer> all);
     std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                             const RemoteKey& key);
     /// Both; `read` is where the words lie, by the same key. What is read was there once the atomic
@@ -353,8 +369,8 @@ class Worker {
     bool has_room_for_words();
     void part_words(Peer& peer);
     void transmit_word(Peer& peer, const WordMessage& message);
-    Operation& begin_fetch(Peer& peer, Fetch what, RemoteAddress address, const RemoteKey& key,
-                           std::uint64_t operand, std::uint64_t desired);
+    Operation& begin_fetch(Peer& peer, const FetchOfWord& fetch, RemoteAddress address,
+                           const RemoteKey& key);
     Operation& begin_read(Peer& peer, RemoteAddress address, const RemoteKey& key,
                           std::span<std::uint64_t> words);
     void post(const QueuedTransfer& request);

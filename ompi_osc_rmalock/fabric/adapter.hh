@@ -13,7 +13,7 @@ namespace rmalock::fabric {
 /// What an adapter is told of a verb that is about to be done.
 enum class Use {
     get,    ///< also each rank of a scan
-    atomic, ///< a fetching read-modify-write
+    atomic, ///< a fetching read-modify-write, also each of a fetch_each
     along,  ///< the gets of a fetch_then_get, behind its atomic
     posted, ///< put, add, and each rank of an add_each
     add_single_writer,
@@ -103,6 +103,12 @@ class Adapter {
         for (const Rank rank : ranks)
             derived().before(Use::posted, rank);
         begin(Use::flush, -1, at).add_each(ranks, slot, v);
+    }
+
+    void fetch_each(std::span<const Rmw> rmws, std::span<Value> out, At at = At::current()) {
+        for (const Rmw& rmw : rmws)
+            derived().before(Use::atomic, rmw.word.rank);
+        from(at).fetch_each(rmws, out);
     }
 
     Value fetch_add_after_data(Word w, Value v, At at = At::current()) {

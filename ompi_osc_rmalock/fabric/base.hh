@@ -13,17 +13,32 @@
 
 namespace rmalock::fabric {
 
-/// fetch_then_get by other verbs of `fabric`, which are told `at`, if it wants to know.
+/// What `rmw` says by the verb of `fabric` for it, which is told `at`, if it wants to know.
+template <class F, class... At>
+Value fetch_by(F& fabric, const Rmw& rmw, At... at) {
+    return rmw.kind == Rmw::Kind::fetch_add ? fabric.fetch_add(rmw.word, rmw.operand, at...)
+           : rmw.kind == Rmw::Kind::swap
+               ? fabric.swap(rmw.word, rmw.operand, at...)
+               : fabric.compare_swap(rmw.word, rmw.expected, rmw.operand, at...);
+}
+
+/// fetch_then_get by other verbs of `fabric`.
 template <class F, class... At>
 Value fetch_then_get_by(F& fabric, const Rmw& rmw, Slot first, std::span<Value> out, At... at) {
-    const Value before = rmw.kind == Rmw::Kind::fetch_add
-                             ? fabric.fetch_add(rmw.word, rmw.operand, at...)
-                         : rmw.kind == Rmw::Kind::swap
-                             ? fabric.swap(rmw.word, rmw.operand, at...)
-                             : fabric.compare_swap(rmw.word, rmw.expected, rmw.operand, at...);
+    const Value before = fetch_by(fabric, rmw, at...);
     for (Slot i = 0; i < out.size(); ++i)
         out[i] = fabric.get(Word{rmw.word.rank, first + i}, at...);
     return before;
+}
+
+/// The same of fetch_each: first to last, or last to first.
+template <class F, class... At>
+void fetch_each_by(F& fabric, std::span<const Rmw> rmws, std::span<Value> out, bool last_first,
+                   At... at) {
+    for (std::size_t i = 0; i < rmws.size(); ++i) {
+        const std::size_t next = last_first ? rmws.size() - 1 - i : i;
+        out[next] = fetch_by(fabric, rmws[next], at...);
+    }
 }
 
 /// `Self` derives from it.
@@ -42,6 +57,10 @@ class FabricBase {
     /// A round trip is nothing to be saved.
     Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out) {
         return fetch_then_get_by(static_cast<Self&>(*this), rmw, first, out);
+    }
+
+    void fetch_each(std::span<const Rmw> rmws, std::span<Value> out) {
+        fetch_each_by(static_cast<Self&>(*this), rmws, out, false);
     }
 
     /// A put that wakes nobody costs what a put costs.

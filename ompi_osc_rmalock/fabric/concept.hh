@@ -48,11 +48,13 @@
 //   they do later comes after what the caller had done before. For what happens rarely, where a
 //   fence after each put_own would cost more. Not every machine has it: node_fence.hh.
 //
-// == Several ranks: scan, add_each ==
+// == Several ranks: scan, add_each, fetch_each ==
 //   scan(ranks, first, stride, out) reads out.size() / ranks.size() words of each of the ranks,
 //   from slot `first` on and `stride` slots apart, each as get does. add_each(ranks, slot, v) adds
-//   v to a word of each of them, each as fetch_add does, but tells nothing. What they do to the
-//   words happens in no order. Both block, for the round trip of one.
+//   v to a word of each of them, each as fetch_add does, but tells nothing. fetch_each(rmws, out)
+//   does the read-modify-writes of `rmws`, each of a word of its own, as the verb for one does, and
+//   leaves in `out` what they return. What the three do to the words happens in no order. They
+//   block, for the round trip of one.
 //
 // == Completion: flush(rank), flush_all() ==
 //   On return every posted verb the caller issued to that rank (to any rank) has taken effect, and
@@ -197,8 +199,8 @@ constexpr auto differs(Value unwanted) {
 
 template <class F>
 concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred)(Value), Slot s,
-                          std::span<const Rank> ranks, std::span<Value> out, Duration time,
-                          Rmw rmw) {
+                          std::span<const Rank> ranks, std::span<Value> out, Duration time, Rmw rmw,
+                          std::span<const Rmw> rmws) {
     // The caller and its place.
     { f.self() } -> std::same_as<Rank>;
     { f.size() } -> std::same_as<Rank>;
@@ -226,6 +228,7 @@ concept Fabric = requires(F& f, Word w, Value v, Rank r, unsigned n, bool (*pred
     // Several ranks.
     { f.scan(ranks, s, s, out) } -> std::same_as<void>;
     { f.add_each(ranks, s, v) } -> std::same_as<void>;
+    { f.fetch_each(rmws, out) } -> std::same_as<void>;
     // Completion.
     { f.flush(r) } -> std::same_as<void>;
     { f.flush_all() } -> std::same_as<void>;

@@ -116,6 +116,17 @@ class HybridFabric : public FabricBase<HybridFabric> {
         flush_all();
     }
 
+    void fetch_each(std::span<const Rmw> rmws, std::span<Value> out) {
+        std::vector<RemoteWords::Fetch> far;
+        for (std::size_t i = 0; i < rmws.size(); ++i)
+            if (!by_cpu(rmws[i].word))
+                far.push_back({rmws[i], &out[i]});
+            else
+                out[i] = fetch_by(*this, rmws[i]);
+        if (!far.empty())
+            remote_->fetch_each(far);
+    }
+
     // On the node data are there when the call that puts them returns.
     [[gnu::always_inline]] Value fetch_add_after_data(Word w, Value v) {
         return all_near_           ? near().fetch_add(w, v)

@@ -24,6 +24,9 @@ class OnNode : public Adapter<OnNode<F>, F&> {
     Value fetch_then_get(const Rmw& rmw, Slot first, std::span<Value> out, At at = At::current()) {
         return fetch_then_get_by(*this, rmw, first, out, at);
     }
+    void fetch_each(std::span<const Rmw> rmws, std::span<Value> out, At at = At::current()) {
+        fetch_each_by(*this, rmws, out, false, at);
+    }
     void add(Word w, Value v, At at = At::current()) { from(at).near_add(w, v); }
 };
 

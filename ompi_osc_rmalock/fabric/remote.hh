@@ -28,6 +28,12 @@ class RemoteWords {
         std::span<Value> out;
     };
     virtual void scan(std::span<const Scan> scans, Slot first, Slot stride) = 0;
+    /// A read-modify-write, and where what it returns goes.
+    struct Fetch {
+        Rmw rmw;
+        Value* out;
+    };
+    virtual void fetch_each(std::span<const Fetch> fetches) = 0;
     virtual void flush(Rank rank) = 0;
     virtual void flush_all() = 0; ///< of words; data on their way to others do not hold it up
 };

@@ -125,16 +125,22 @@ Value Remote::compare_swap(Word word, Value expected, Value desired) {
     return fetch(word, ucx::Fetch::compare_swap, expected, desired);
 }
 
-Value Remote::fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first, std::span<Value> out) {
+namespace {
+
+ucx::FetchOfWord fetch_of(const fabric::Rmw& rmw) {
     using Kind = fabric::Rmw::Kind;
     const bool compares = rmw.kind == Kind::compare_swap;
-    const ucx::FetchThenRead both{.what = compares                 ? ucx::Fetch::compare_swap
-                                          : rmw.kind == Kind::swap ? ucx::Fetch::swap
-                                                                   : ucx::Fetch::add,
-                                  .operand = compares ? rmw.expected : rmw.operand,
-                                  .desired = rmw.operand,
-                                  .words = out,
-                                  .in_order = !by_cpu_};
+    return {.what = compares                 ? ucx::Fetch::compare_swap
+                    : rmw.kind == Kind::swap ? ucx::Fetch::swap
+                                             : ucx::Fetch::add,
+            .operand = compares ? rmw.expected : rmw.operand,
+            .desired = rmw.operand};
+}
+
+} // namespace
+
+Value Remote::fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first, std::span<Value> out) {
+    const ucx::FetchThenRead both{.fetch = fetch_of(rmw), .words = out, .in_order = !by_cpu_};
     begin_verb();
     begin_verb();
     return or_end_the_job([&] {
@@ -204,6 +210,20 @@ void Remote::scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot 
     for (std::size_t i = 0; i < scans.size(); ++i)
         for (std::size_t word = 0; word < scans[i].out.size(); ++word)
             scans[i].out[word] = all[i][word * stride];
+}
+
+void Remote::fetch_each(std::span<const Fetch> fetches) {
+    std::vector<ucx::FetchOfPeer> all;
+    or_end_the_job([&] {
+        for (const Fetch& fetch : fetches) {
+            begin_verb();
+            Reachable& target = reachable(fetch.rmw.word.rank);
+            all.push_back({target.peer, address(target, fetch.rmw.word.slot), &target.state,
+                           fetch_of(fetch.rmw), fetch.out});
+        }
+        count_round_trip();
+        worker().fetch_each(waiter_, all);
+    });
 }
 
 void Remote::flush(Rank rank) {

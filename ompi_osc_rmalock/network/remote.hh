@@ -55,6 +55,7 @@ class Remote final : public fabric::RemoteWords {
     fabric::Value fetch_add_after_data(fabric::Word word, fabric::Value operand) override;
     void deliver(Rank rank) override;
     void scan(std::span<const Scan> scans, fabric::Slot first, fabric::Slot stride) override;
+    void fetch_each(std::span<const Fetch> fetches) override;
     void flush(Rank rank) override;
     void flush_all() override;
 

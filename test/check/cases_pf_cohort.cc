@@ -242,6 +242,18 @@ void add_shared_records(std::vector<Case>& cases) {
               {writer(2, 2), writer(2, 4), writer(1, 2), none, none, none});
 }
 
+/// Readers that wait behind one of their node.
+void add_node_waiters(std::vector<Case>& cases) {
+    using namespace pf_cohort_fault;
+    const Machine pairs = nodes_of(2), fours = nodes_of(4);
+    const auto w1 = writer(1), r1 = reader(1);
+    cases.push_back(pf_cohort("1W+3R N=4 once", {w1, r1, r1, r1}, fours));
+    cases.push_back(mutant<CallsNobody>("calls_nobody", Failure::deadlock, "1W+2R N=2",
+                                        {w1, {}, r1, r1}, pairs));
+    cases.push_back(mutant<NoCallChain>("no_call_chain", Failure::deadlock, "1W+3R N=4",
+                                        {w1, r1, r1, r1}, fours));
+}
+
 void add_deep(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -315,6 +327,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
 
     add_in_rounds(cases);
     add_shared_records(cases);
+    add_node_waiters(cases);
     add_deep(cases);
     add_mutants(cases);
 }

@@ -99,6 +99,17 @@ class ModelFabric : public fabric::FabricBase<ModelFabric> {
         }
     }
 
+    /// As add_each.
+    void fetch_each(std::span<const fabric::Rmw> rmws, std::span<Value> out) {
+        fabric::fetch_each_by(*this, rmws, out, world_.program().last_first);
+    }
+    /// The same by the verbs of `outer`, a fabric around this one.
+    template <class Outer>
+    void fetch_each_by(Outer& outer, std::span<const fabric::Rmw> rmws, std::span<Value> out,
+                       At at) {
+        fabric::fetch_each_by(outer, rmws, out, world_.program().last_first, at);
+    }
+
     void flush(Rank home) { flush(home, false); }
     void flush_all() { flush(self_, true); }
 

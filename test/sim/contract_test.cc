@@ -293,6 +293,32 @@ TEST(SimulatedFabric, ScansReadAndAddEachAddsEverywhere) {
     EXPECT_EQ(counts.round_trips, 1U);
 }
 
+TEST(SimulatedFabric, FetchEachTakesOneRoundTrip) {
+    std::vector<Value> first(4), second(4);
+    Counts counts;
+    simulate(kTwoOfTwo, plain_costs(), [&](World& world, SimFabric& fabric) {
+        using fabric::Rmw;
+        if (fabric.self() != 0)
+            return;
+        const std::vector<Rmw> adds{Rmw::fetch_add({0, 8}, 1), Rmw::fetch_add({1, 8}, 2),
+                                    Rmw::fetch_add({2, 8}, 3), Rmw::fetch_add({3, 8}, 4)};
+        fabric.fetch_each(adds, first);
+        const std::uint64_t before = world.counts(0).round_trips;
+        const std::vector<Rmw> mixed{Rmw::swap({0, 8}, 9), Rmw::compare_swap({1, 8}, 2, 9),
+                                     Rmw::compare_swap({2, 8}, 2, 9), Rmw::swap({3, 8}, 9)};
+        fabric.fetch_each(mixed, second);
+        counts = world.counts(0);
+        counts.round_trips -= before;
+        EXPECT_EQ(world.word({0, 8}), 9U);
+        EXPECT_EQ(world.word({1, 8}), 9U);
+        EXPECT_EQ(world.word({2, 8}), 3U);
+        EXPECT_EQ(world.word({3, 8}), 9U);
+    });
+    EXPECT_EQ(first, (std::vector<Value>{0, 0, 0, 0}));
+    EXPECT_EQ(second, (std::vector<Value>{1, 2, 3, 4}));
+    EXPECT_EQ(counts.round_trips, 1U);
+}
+
 TEST(SimulatedFabric, SleepersOfALineAreWokenByTheirOwnWord) {
     std::vector<Rank> order;
     simulate({3, 3, 0}, plain_costs(), [&](World& world, SimFabric& fabric) {

@@ -41,11 +41,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     Value fetch_then_get(const fabric::Rmw& rmw, Slot first, std::span<Value> out) {
         if (same_node(rmw.word.rank))
             return fabric::fetch_then_get_by(*this, rmw, first, out);
-        using Kind = fabric::Rmw::Kind;
-        const Verb verb = rmw.kind == Kind::fetch_add ? Verb::fetch_add
-                          : rmw.kind == Kind::swap    ? Verb::swap
-                                                      : Verb::compare_swap;
-        const Operation operation = on(verb, rmw.word, rmw.operand, rmw.expected);
+        const Operation operation = of(rmw);
         if (domain() == Domain::nic)
             return world_.fetch_then_get(self_, operation, first_ + first, out);
         // As the component, which has no order between a CPU's atomic and an adapter's read.
@@ -90,6 +86,22 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         flush_all();
     }
 
+    void fetch_each(std::span<const fabric::Rmw> rmws, std::span<Value> out) {
+        std::vector<Operation> far;
+        std::vector<Value*> answers;
+        for (std::size_t i = 0; i < rmws.size(); ++i) {
+            const Operation operation = of(rmws[i]);
+            if (by_cpu(operation)) {
+                out[i] = perform(operation);
+            } else {
+                far.push_back(operation);
+                answers.push_back(&out[i]);
+            }
+        }
+        if (!far.empty())
+            world_.fetch_each(self_, far, answers);
+    }
+
     void flush(Rank home) { world_.flush(self_, home); }
     void flush_all() { world_.flush(self_, World::kAll); }
 
@@ -124,6 +136,13 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
   private:
     Operation on(Verb verb, Word w, Value operand = 0, Value expected = 0) const {
         return {verb, {w.rank, first_ + w.slot}, operand, expected};
+    }
+    Operation of(const fabric::Rmw& rmw) const {
+        using Kind = fabric::Rmw::Kind;
+        const Verb verb = rmw.kind == Kind::fetch_add ? Verb::fetch_add
+                          : rmw.kind == Kind::swap    ? Verb::swap
+                                                      : Verb::compare_swap;
+        return on(verb, rmw.word, rmw.operand, rmw.expected);
     }
     bool by_cpu(const Operation& operation) const {
         return same_node(operation.word.rank) &&

@@ -366,6 +366,14 @@ void World::scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride
     await_answers(rank);
 }
 
+void World::fetch_each(Rank rank, std::span<const Operation> operations,
+                       std::span<Value* const> out) {
+    at(rank).answers_to_come = static_cast<std::uint32_t>(operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i)
+        send(rank, {.origin = rank, .answered = true, .operation = operations[i], .out = out[i]});
+    await_answers(rank);
+}
+
 // ---- posted verbs ------------------------------------------------------------------------------
 
 void World::post(Rank rank, const Operation& operation) {

@@ -116,6 +116,9 @@ class World {
     void access(Rank rank, Rank target, std::size_t bytes);
     void from(Rank rank, const std::source_location& location) { at(rank).location = location; }
 
+    /// All under way at a time.
+    void fetch_each(Rank rank, std::span<const Operation> operations, std::span<Value* const> out);
+
     // For a benchmark, on the fiber of `rank`: ghosts.
     void enter(Rank rank, model::Mode mode, std::size_t lock = 0);
     void leave(model::Mode mode, std::size_t lock = 0) { inside(lock).leave(mode); }

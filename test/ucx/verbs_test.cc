@@ -46,6 +46,39 @@ TEST_P(Verbs, FetchesReturnWhatWasThere) {
     });
 }
 
+TEST_P(Verbs, FetchesOfSeveralPeersGoSideBySide) {
+    run(3, GetParam(), [](Site& site) {
+        if (site.rank == 0) {
+            std::vector<std::uint64_t> before(130);
+            std::vector<FetchOfPeer> all;
+            for (std::size_t i = 0; i < 128; ++i) {
+                const int to = 1 + static_cast<int>(i % 2);
+                all.push_back({&site.peer(to),
+                               site.address(to, i / 2),
+                               &site.key(to),
+                               {Fetch::add, i + 1},
+                               &before[i]});
+            }
+            site.worker.fetch_each(site.waiter, all);
+            EXPECT_EQ(before, std::vector<std::uint64_t>(130));
+            for (std::size_t i = 0; i < 128; ++i)
+                all[i].fetch = i % 3 == 0   ? FetchOfWord{Fetch::swap, 1000}
+                               : i % 3 == 1 ? FetchOfWord{Fetch::compare_swap, i + 1, 1000}
+                                            : FetchOfWord{Fetch::compare_swap, 1, 1000};
+            site.worker.fetch_each(site.waiter, all);
+            for (std::size_t i = 0; i < 128; ++i)
+                EXPECT_EQ(before[i], i + 1);
+            EXPECT_EQ(site.worker.counters().fetches, 256u);
+            site.worker.fetch_each(site.waiter, {});
+        }
+        site.fence();
+        for (std::size_t i = 0; site.rank != 0 && i < 128; ++i)
+            if (1 + static_cast<int>(i % 2) == site.rank) {
+                EXPECT_EQ(site.memory[i / 2], i % 3 == 2 ? i + 1 : 1000) << i;
+            }
+    });
+}
+
 TEST_P(Verbs, PostedWordsArriveByTheFlush) {
     run(2, GetParam(), [](Site& site) {
         if (site.rank == 0) {

@@ -19,7 +19,8 @@
 // At place(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
 // that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
-// MET (cohort): others were at home when a cohort of the node came last; A, KEY and D of members.hh.
+// MET (cohort): others were at home when a cohort of the node came last; HERE, the readers of the node
+// that wait, one of which stands in JOIN (node_waiters.hh); A, KEY and D of members.hh.
 // One record may serve several targets, one at a time (node_records.hh).
 // Words of a queue node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
@@ -32,7 +33,7 @@
 //               v.MB: in, if !v.W or A opens before its patience is over; else take the arrival
 //               back
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
-//           wait(JOIN) as in pf_mcs.hh
+//           wait(HERE, JOIN) as in pf_mcs.hh
 //    s_rel  in by way of A: DELIVER; depart(D)
 //           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
 //                                       phase, it joined no drain, and could make the node a
@@ -121,7 +122,7 @@ struct PfCohortWords {
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
     // uses.
-    static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5,
+    static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5, kHere = 6,
                           kCounter = fabric::kWordsPerLine;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
@@ -299,7 +300,9 @@ class PfCohort : private PfCohortWords {
     /// For a reader that registered in the phase of `s`, behind an exclusive. Returns whether it
     /// may have joined a drain.
     bool wait_as_reader(Rank target, Value s) {
-        return drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
+        const WaitersHere here{field(record(my_node_, target), kHere), NodeRecords::key(target),
+                               phase(s) != 0};
+        return drain_.wait(drains(target), here, qnodes_, [&] { return is_over(target, s); });
     }
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 

@@ -68,10 +68,13 @@
 // Why it has to be flushed: a swap of the next owner that comes before the open sees W, and the
 // open then clears the W that it has set.
 //
-// Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside;
-// open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP, a line for each 512
+// Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside, those of
+// up to 64 members in one round trip each time; open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP, a line for each 512
 // nodes, and 2 lines for each record.
 #pragma once
+
+#include <array>
+#include <bit>
 
 #include "locks/lock_env.hh"
 #include "locks/parts/drain.hh"
@@ -94,6 +97,8 @@ struct MemberWord {
 
 template <fabric::Fabric F>
 class Members : private MemberWord {
+    using Rmw = fabric::Rmw;
+
   public:
     static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
     static constexpr Slot kGone = 4; ///< of a queue node; 0-3 are in mcs_queue.hh, drain.hh,
@@ -188,17 +193,8 @@ class Members : private MemberWord {
     template <class Counter>
     Closed close(Rank target, Value phase, Word me, Counter&& counter) {
         Closed closed;
-        for_each(target, [&](std::size_t node) {
-            const Word a = counter(node);
-            const Value before = fabric_.swap(a, phase << 63 | kWrite | kMember);
-            if (arrivals(before) == 0 && leaves(a, phase, idle(before) + 1)) {
-                fabric_.fetch_add(map(target, node), Value{0} - bit(node));
-                free(a, target);
-                ++closed.left;
-                return;
-            }
-            ++closed.remain;
-            closed.to_come += is_inhabited(departures(a), arrivals(before), name_of(me));
+        for_each_map(target, [&](std::size_t first, Value members) {
+            close_some(target, phase, me, {first, members}, counter, closed);
         });
         return closed;
     }
@@ -262,33 +258,108 @@ class Members : private MemberWord {
         }
     }
 
+    /// Nodes by a word of the map.
+    struct Some {
+        std::size_t first;
+        Value nodes;
+    };
+    template <class Visit>
+    void for_each_map(Rank target, Visit&& visit) {
+        for (std::size_t first = 0; first < nodes_.elements(); first += 64)
+            if (const Value members = fabric_.get(map(target, first)); members != 0)
+                visit(first, members);
+    }
+    template <class Visit>
+    static void for_each(const Some& some, Visit&& visit) {
+        for (Value left = some.nodes; left != 0; left &= left - 1)
+            visit(some.first + static_cast<std::size_t>(std::countr_zero(left)));
+    }
     template <class Visit>
     void for_each(Rank target, Visit&& visit) {
-        for (std::size_t first = 0; first < nodes_.elements(); first += 64)
-            for (Value left = fabric_.get(map(target, first)); left != 0; left &= left - 1)
-                visit(first + static_cast<std::size_t>(std::countr_zero(left)));
+        for_each_map(target, [&](std::size_t first, Value members) {
+            for_each(Some{first, members}, visit);
+        });
     }
 
-    /// For a closed counter that nobody has arrived at: whether its node is no member any more.
-    bool leaves(Word a, Value phase, Value idle) {
-        if (idle < limits_.idle) {
-            fabric_.fetch_add(a, idle * kIdle1);
-            return false;
+    /// Atomics on words of several nodes, all in one round trip.
+    class Batch {
+      public:
+        void add(const Rmw& rmw) { rmws_[size_++] = rmw; }
+        /// What they returned, in order.
+        const Value* done(F& fabric) {
+            if (size_ != 0)
+                fabric.fetch_each({rmws_.data(), size_}, {found_.data(), size_});
+            return found_.data();
         }
-        // Not if a reader has come by now: it waits for this counter to open.
-        const Value closed = phase << 63 | kWrite | kMember;
-        return fabric_.compare_swap(a, closed, 0) == closed;
+
+      private:
+        std::array<Rmw, 64> rmws_;
+        std::array<Value, 64> found_;
+        std::size_t size_ = 0;
+    };
+
+    template <class Counter>
+    void close_some(Rank target, Value phase, Word me, const Some& some, Counter&& counter,
+                    Closed& closed) {
+        const Value shut = phase << 63 | kWrite | kMember;
+        Batch swaps, updates;
+        for_each(some, [&](std::size_t node) { swaps.add(Rmw::swap(counter(node), shut)); });
+        const Value* const before = swaps.done(fabric_);
+        // Of a node without arrivals: that it was idle, or that it is no member any more. Not that if a
+        // reader has come by now: it waits for this counter to open.
+        const Value* seen = before;
+        for_each(some, [&](std::size_t node) {
+            const Word a = counter(node);
+            const Value arrived = arrivals(*seen), next_idle = idle(*seen) + 1;
+            updates.add(arrived != 0 ? Rmw::fetch_add(departures(a), arrived * DrainWord::kReader)
+                        : next_idle < limits_.idle ? Rmw::fetch_add(a, next_idle * kIdle1)
+                                                   : Rmw::compare_swap(a, shut, 0));
+            ++seen;
+        });
+        const Value* const found = updates.done(fabric_);
+        Value left = 0, inhabited = 0;
+        std::size_t i = 0;
+        for_each(some, [&](std::size_t node) {
+            const Value arrived = arrivals(before[i]), was = found[i];
+            ++i;
+            if (arrived == 0 ? idle(before[i - 1]) + 1 >= limits_.idle && was == shut : false)
+                left |= bit(node);
+            // The count may be 0 even so: it counts modulo 2^24.
+            else if (arrived != 0 && DrainWord::inside(was + arrived * DrainWord::kReader) != 0)
+                inhabited |= bit(node);
+        });
+        leave(target, {some.first, left}, counter);
+        closed.left += static_cast<Value>(std::popcount(left));
+        closed.remain += static_cast<Value>(std::popcount(some.nodes & ~left));
+        closed.to_come += await_the_last({some.first, inhabited}, name_of(me), counter);
     }
 
-    /// Whether readers are inside a closed counter, the last of which will say so to `me`.
-    bool is_inhabited(Word d, Value arrived, Value me) {
-        const Value n = arrived * DrainWord::kReader; // may be 0 even so: it counts modulo 2^24
-        if (arrived == 0 || DrainWord::inside(fabric_.fetch_add(d, n) + n) == 0)
-            return false;
-        if (DrainWord::inside(fabric_.fetch_add(d, me)) != 0)
-            return true;
-        fabric_.fetch_add(d, Value{0} - me);
-        return false;
+    /// Nodes that have ceased to be members.
+    template <class Counter>
+    void leave(Rank target, const Some& some, Counter&& counter) {
+        if (some.nodes == 0)
+            return;
+        fabric_.fetch_add(map(target, some.first), Value{0} - some.nodes);
+        for_each(some, [&](std::size_t node) { free(counter(node), target); });
+    }
+
+    /// Of closed counters with readers inside. Returns the last of how many will say so to `me`.
+    template <class Counter>
+    Value await_the_last(const Some& some, Value me, Counter&& counter) {
+        Batch names, taken_back;
+        for_each(some, [&](std::size_t node) {
+            names.add(Rmw::fetch_add(departures(counter(node)), me));
+        });
+        const Value* found = names.done(fabric_);
+        Value to_come = 0;
+        for_each(some, [&](std::size_t node) {
+            if (DrainWord::inside(*found++) != 0)
+                ++to_come;
+            else
+                taken_back.add(Rmw::fetch_add(departures(counter(node)), Value{0} - me));
+        });
+        taken_back.done(fabric_);
+        return to_come;
     }
 
     F& fabric_;

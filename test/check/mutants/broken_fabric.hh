@@ -98,6 +98,10 @@ class BrokenFabric : public fabric::Adapter<BrokenFabric<Fault>, ModelFabric&> {
         inner().get_behind([&](Word w) { return get(w, at); }, {rmw.word.rank, first}, out);
         return before;
     }
+    void fetch_each(std::span<const fabric::Rmw> rmws, std::span<Value> out,
+                    At at = At::current()) {
+        inner().fetch_each_by(*this, rmws, out, at);
+    }
     void put(Word w, Value v, At at = At::current()) {
         from(at);
         if (!fault_.skips_put(w, v))

@@ -24,12 +24,31 @@ inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + W
                       kBaton = kRecord + Words::kBaton, kCome = kRecord + Words::kCome,
                       kA = kRecord + Words::kCounter, kKey = kA + 1;
 inline constexpr Slot kGoneOfNode = locks::Members<CheckerFabric>::kGone;
+inline constexpr Slot kCallOfNode = locks::NodeWaiters<CheckerFabric>::kCall;
 inline constexpr Value kWrite = locks::MemberWord::kWrite, kMember = locks::MemberWord::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {
     Value seen(Word w, Value v) { return w.slot == kMet ? 1 : v; }
+};
+
+/// A reader that stood on the list for its node's others calls none of them.
+struct CallsNobody : Sound {
+    bool skips_put(Word w, Value v) {
+        return w.slot % fabric::kWordsPerLine == kCallOfNode && v != 0;
+    }
+};
+/// A reader that is called does not call the one before it.
+struct NoCallChain : CallsNobody {
+    bool skips_put(Word w, Value v) { return CallsNobody::skips_put(w, v) && called_; }
+    void done(Verb verb, Word w, Value) {
+        if (verb == Verb::await)
+            called_ = w.slot % fabric::kWordsPerLine == kCallOfNode;
+        else if (verb != Verb::put)
+            called_ = false;
+    }
+    bool called_ = false;
 };
 
 /// An owner that changes the phase leaves no registration to its successor, which may have none.
