@@ -242,14 +242,22 @@ void add_shared_records(std::vector<Case>& cases) {
               {writer(2, 2), writer(2, 4), writer(1, 2), none, none, none});
 }
 
-/// Readers that wait behind one of their node.
-void add_node_waiters(std::vector<Case>& cases) {
+/// Readers that come behind one of their node.
+void add_reader_groups(std::vector<Case>& cases) {
     using namespace pf_cohort_fault;
     const Machine pairs = nodes_of(2), fours = nodes_of(4);
     const auto w1 = writer(1), r1 = reader(1);
     cases.push_back(pf_cohort("1W+3R N=4 once", {w1, r1, r1, r1}, fours));
+    cases.push_back(
+        pf_cohort("1W+2R x2 N=2, readers apart", {writer(2), {}, reader(2), reader(2)}, pairs));
+    // Two groups inside at a time.
+    Case two = pf_cohort("1W+4R N=4, readers apart", {w1, {}, {}, {}, r1, r1, r1, r1}, fours);
+    two.limits.preemptions = 3;
+    cases.push_back(two);
     cases.push_back(mutant<CallsNobody>("calls_nobody", Failure::deadlock, "1W+2R N=2",
                                         {w1, {}, r1, r1}, pairs));
+    cases.push_back(mutant<GroupUncompared>("group_uncompared", Failure::deadlock, "1W+2R N=2",
+                                            {w1, {}, r1, r1}, pairs));
     cases.push_back(mutant<NoCallChain>("no_call_chain", Failure::deadlock, "1W+3R N=4",
                                         {w1, r1, r1, r1}, fours));
 }
@@ -327,7 +335,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
 
     add_in_rounds(cases);
     add_shared_records(cases);
-    add_node_waiters(cases);
+    add_reader_groups(cases);
     add_deep(cases);
     add_mutants(cases);
 }

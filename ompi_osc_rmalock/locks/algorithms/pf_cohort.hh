@@ -19,8 +19,8 @@
 // At place(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
 // that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
-// MET (cohort): others were at home when a cohort of the node came last; HERE, the readers of the node
-// that wait, one of which stands in JOIN (node_waiters.hh); A, KEY and D of members.hh.
+// MET (cohort): others were at home when a cohort of the node came last; HERE and GROUP (cohort) of
+// reader_group.hh; A, KEY and D of members.hh.
 // One record may serve several targets, one at a time (node_records.hh).
 // Words of a queue node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
@@ -32,10 +32,13 @@
 //    s_acq  unless the target is on its node: v = arrive(A)
 //               v.MB: in, if !v.W or A opens before its patience is over; else take the arrival
 //               back
+//           come(HERE): behind another one of the node: in when that one is
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
-//           wait(HERE, JOIN) as in pf_mcs.hh
+//           else wait(JOIN) as in pf_mcs.hh
+//           admit the others of HERE;  the node has a group inside: FADD(S, -1);  if s.XC: leave(RO)
 //    s_rel  in by way of A: DELIVER; depart(D)
-//           else s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
+//           of a group: DELIVER; leave(GROUP);  others of it are inside: out
+//           s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
 //                                       phase, it joined no drain, and could make the node a
 //                                       member)
 //               if s.XC: leave(RO)
@@ -85,25 +88,29 @@
 //       the map already, and would leave that member open when it goes in.
 //   P8  A writer whose node's record serves another target is a cohort of its own, and a reader goes
 //       home. Neither waits for the record.
+//   P9  Readers of a node that go home together go as one (reader_group.hh). Those of the home's node
+//       do not where CPUs do the atomics: its words are as near as the record.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends.
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
 // waits for those before it in its cohort, and T_L that did not queue for each of them and for
-// itself; for T_L of each other node for each T_L of its own; and for
-// the readers that were admitted before members closed, at one change of phase per T_W, and in the
-// rounds of each drain. In the nic domain a writer of the target's node may begin a chain anew
-// before it sees a reader that has come (concept.hh): that one then waits for T_W more.
+// itself; for T_L of each other node for each T_L of its own; and for the readers that were
+// admitted before members closed, at one change of phase per T_W, and in the rounds of each drain;
+// and for those that come behind one of these until that one knows. In the nic domain a writer of
+// the target's node may begin a chain anew before it sees a reader that has come (concept.hh): that
+// one then waits for T_W more.
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
-// beside 1 atomic (reader), 2 atomics and 2 gets (writer) on the own node. Member's reader:
-// nothing. Among other writers: to acquire 1 atomic and 1 posted put. A change of phase with M
-// members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over in the node 1 posted put
-// on it, to another node 1 posted put off it. In the nic domain cohorts are CPUs' as well, but the
-// counters of members are the adapter's, because they are closed from other nodes: a member's
-// reader pays two atomics. Memory at each rank: a line for the home record, one for the
-// map of members for each 512 nodes, 3 for each record (node_records.hh), and the queue nodes.
+// beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
+// own node. Member's reader, and one that comes behind another one: nothing. Among other writers:
+// to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
+// add each, 2 gets of the map. Hand-over in the node 1 posted put on it, to another node 1 posted
+// put off it. In the nic domain cohorts are CPUs' as well, but the counters of members are the
+// adapter's, because they are closed from other nodes: a member's reader pays two atomics. Memory
+// at each rank: a line for the home record, one for the map of members for each 512 nodes, 3 for
+// each record (node_records.hh), and the queue nodes.
 #pragma once
 
 #include <algorithm>
@@ -113,6 +120,7 @@
 #include "locks/parts/drain.hh"
 #include "locks/parts/mcs_queue.hh"
 #include "locks/parts/members.hh"
+#include "locks/parts/reader_group.hh"
 
 namespace rmalock::locks {
 
@@ -123,7 +131,7 @@ struct PfCohortWords {
     // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
     // uses.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5, kHere = 6,
-                          kCounter = fabric::kWordsPerLine;
+                          kGroup = 7, kCounter = fabric::kWordsPerLine;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
@@ -147,7 +155,7 @@ struct PfCohortWords {
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
     /// A shared hold.
-    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2;
+    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2, kByGroup = 3;
 
     /// STATUS and HW. PHASE says what S said without its exclusives, and whether one of their
     /// registrations has been left to the successor; else it is DIRECT, a CohortHold.
@@ -167,6 +175,9 @@ struct PfCohortWords {
 
 template <fabric::Fabric F>
 class PfCohort : private PfCohortWords {
+    using Group = ReaderGroup<F>;
+    using Role = typename Group::Role;
+
   public:
     static constexpr LockTraits kTraits{
         .name = "pf_cohort", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
@@ -193,7 +204,7 @@ class PfCohort : private PfCohortWords {
         : fabric_(env.fabric), queue_(env.fabric), drain_(env.fabric), home_(env.home),
           records_(env.machine.nodes, env.records + Members<F>::map_slots(env.machine.nodes),
                    records(env.machine), kRecordSlots),
-          cohort_(env.fabric, records_.shared()),
+          cohort_(env.fabric, records_.shared()), group_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members,
                    records_.shared()),
           qnodes_(env.qnodes), nodes_(env.machine.nodes),
@@ -208,10 +219,18 @@ class PfCohort : private PfCohortWords {
             may_join = at_member = false;
         if (at_member && members_.enter(a, arrived, limits_.patience))
             return {kByMember};
+        const auto group = reader_group(target);
+        const auto role = goes_in_groups(target) ? group_.come(group, qnodes_) : Role::alone;
+        if (role == Role::follower)
+            return {kByGroup};
         const Value s = fabric_.fetch_add(word(target, kS), kReader1);
-        const bool joins = may_join && !at_member && members_.pays(a, arrived, phase(s));
         const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
-        return {joins && !guest ? kJoins : kByHome}; // P7
+        const auto joins = [&](Value together) { // P7
+            return may_join && !at_member && !guest &&
+                   members_.pays(a, arrived, phase(s), together);
+        };
+        return role == Role::leader ? admit_group(target, group, joins)
+                                    : Hold{joins(1) ? kJoins : kByHome};
     }
 
     void release_shared(Rank target, Hold held) {
@@ -221,8 +240,16 @@ class PfCohort : private PfCohortWords {
             members_.depart(a);
             return;
         }
+        bool joins = held.opaque == kJoins;
+        if (held.opaque == kByGroup) {
+            fabric_.deliver(target);
+            const auto left = group_.leave(reader_group(target));
+            if (!left.last)
+                return;
+            joins = left.joins;
+        }
         Value change = Value{0} - kReader1;
-        if (held.opaque == kJoins && members_.join(my_node_, target, a, [&] {
+        if (joins && members_.join(my_node_, target, a, [&] {
                 return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
             }))
             change += kMember1;
@@ -300,9 +327,30 @@ class PfCohort : private PfCohortWords {
     /// For a reader that registered in the phase of `s`, behind an exclusive. Returns whether it
     /// may have joined a drain.
     bool wait_as_reader(Rank target, Value s) {
-        const WaitersHere here{field(record(my_node_, target), kHere), NodeRecords::key(target),
-                               phase(s) != 0};
-        return drain_.wait(drains(target), here, qnodes_, [&] { return is_over(target, s); });
+        return drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
+    }
+    /// Else the home's words are at hand.
+    bool goes_in_groups(Rank target) {
+        return !fabric_.same_node(target) || fabric_.domain() == fabric::Domain::nic;
+    }
+    typename Group::Words reader_group(Rank target) const {
+        const Word node = record(my_node_, target);
+        return {field(node, kHere), field(node, kGroup), NodeRecords::key(target)};
+    }
+    /// For a leader that is in.
+    Hold admit_group(Rank target, const typename Group::Words& words, auto&& joins) {
+        const auto admitted = group_.admit(words, joins);
+        switch (admitted.with) {
+        case Group::With::nobody:
+            return {admitted.joins ? kJoins : kByHome};
+        case Group::With::another:
+            if (exclusives(fabric_.fetch_add(word(target, kS), Value{0} - kReader1)) != 0)
+                drain_.leave(drains(target));
+            [[fallthrough]];
+        case Group::With::followers:
+            return {kByGroup};
+        }
+        __builtin_unreachable();
     }
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 
@@ -480,6 +528,7 @@ class PfCohort : private PfCohortWords {
     Slot home_;
     NodeRecords records_;
     Cohort<F> cohort_;
+    Group group_;
     Members<F> members_;
     QueueNodes& qnodes_;
     const topology::Level& nodes_;

@@ -31,8 +31,8 @@
 // the next drainer before that one's round is over. (That would be sound, but not fair.)
 #pragma once
 
-#include "locks/parts/node_waiters.hh"
 #include "locks/parts/patience.hh"
+#include "locks/parts/push_list.hh"
 
 namespace rmalock::locks {
 
@@ -74,13 +74,12 @@ class Drain {
     /// may have joined a drain: true.
     template <class IsOver>
     bool wait(const DrainWords& words, QueueNodes& qnodes, IsOver&& is_over) {
-        return wait_at(words, qnodes, is_over, waiting_);
-    }
-    /// The same with those that wait on the caller's node already.
-    template <class IsOver>
-    bool wait(const DrainWords& words, WaitersHere here, QueueNodes& qnodes, IsOver&& is_over) {
-        NodeWaiters<F> waiters(fabric_, waiting_);
-        return wait_at(words, qnodes, is_over, waiters, here);
+        const Word own = qnodes.take(fabric_);
+        const bool joined = waiting_.wait(words.join, own, is_over, [&](Value drainer) {
+            return joins(words, drainer, is_over);
+        });
+        qnodes.give(own);
+        return joined;
     }
 
     /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the
@@ -117,17 +116,6 @@ class Drain {
     }
 
   private:
-    template <class IsOver>
-    bool wait_at(const DrainWords& words, QueueNodes& qnodes, IsOver&& is_over, auto& list,
-                 auto... here) {
-        const Word own = qnodes.take(fabric_);
-        const bool joined = list.wait(here..., words.join, own, is_over, [&](Value drainer) {
-            return joins(words, drainer, is_over);
-        });
-        qnodes.give(own);
-        return joined;
-    }
-
     /// Whether `drainer` still drains, and the caller is inside, or was admitted meanwhile.
     template <class IsOver>
     bool joins(const DrainWords& words, Value drainer, IsOver&& is_over) {

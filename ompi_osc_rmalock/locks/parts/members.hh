@@ -11,7 +11,7 @@
 //    at place(n, t), a process of node n, on two lines
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
 //           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
-//       KEY the target that has the counter, where several want it (node_records.hh)
+//       KEY the target whose member the node is, or is being made; 0: none's
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member
@@ -27,15 +27,14 @@
 //    depart   o = FADD(D, -1 reader)
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
 //    join     by a reader that is inside by way of home:
-//             a = A;  if !a.MB and CAS(A, a -> [GEN = S.PH | MB | 0]) == a: FADD(MAP, bit)
-//             shared: before it, CAS(KEY, 0 -> t), else no;  where the CAS of A fails: FADD(KEY, -t)
+//             if CAS(KEY, 0 -> t) == 0: SWAP(A, [GEN = S.PH | MB | 0]);  FADD(MAP, bit)
 //    close    by the owner, for each member: a = SWAP(A, [GEN = S.PH | W | MB | 0])
 //                 if a.arrivals: o = FADD(D, +a.arrivals)
 //                     if o.inside + a.arrivals: o = FADD(D, me)
 //                         if o.inside: one GONE more is to come, else: FADD(D, -me)
 //                 else if a.IDLE + 1 < limit: FADD(A, IDLE = a.IDLE + 1)
-//                 else if CAS(A, [GEN | W | MB | 0] -> 0) succeeds: FADD(MAP, -bit)         // left
-//                      shared: FADD(KEY, -t)
+//                 else if CAS(A, [GEN | W | MB | 0] -> 0) succeeds:                          // left
+//                      FADD(MAP, -bit);  FADD(KEY, -t)
 //    shared   before arrive: another target's KEY: do without;  behind it, if v.MB: the same KEY
 //             again: give up if v.W, else depart
 //    open     by the owner, for each member: ADD(A, W);  flush
@@ -53,6 +52,9 @@
 // Why GEN is enough: a reader that waits for it to flip has arrived behind a swap. The next swap
 // comes after the open that flips it, and the open after that one after this reader has departed. A
 // node leaves only by a CAS that finds no reader waiting.
+//
+// Why a reader that joins finds no member: KEY is free only when no reader makes the node one, and the map's bit
+// is gone. So its swap takes nothing but arrivals that met no member.
 //
 // Why a counter serves one target at a time: KEY is another's only between a join and the end of the
 // leave that follows. A reader reads it before it arrives, and again if it has met a member. From
@@ -159,26 +161,22 @@ class Members : private MemberWord {
     }
 
     /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
-    /// Returns whether it pays to join.
-    bool pays(Word a, Value arrived, Value phase) {
+    /// `together`: with it, those that followed it (reader_group.hh). Returns whether it pays to join.
+    bool pays(Word a, Value arrived, Value phase, Value together) {
         if (generation(arrived) == phase)
-            return arrivals(arrived) + 1 >= limits_.k_in;
+            return arrivals(arrived) + together >= limits_.k_in;
         // Somebody else's arrival in between makes it fail; that one starts the count, then.
-        fabric_.compare_swap(a, arrived + 1, phase << 63 | 1);
-        return limits_.k_in == 1;
+        fabric_.compare_swap(a, arrived + together, phase << 63 | together);
+        return together >= limits_.k_in;
     }
 
     /// Makes `node`, whose counter is `a`, a member. `phase_now` is asked only if it is not one.
     template <class PhaseNow>
     bool join(std::size_t node, Rank target, Word a, PhaseNow&& phase_now) {
         // Another reader may be faster, or will be.
-        if (shared_ && fabric_.compare_swap(field(a, kKey), 0, NodeRecords::key(target)) != 0)
+        if (fabric_.compare_swap(field(a, kKey), 0, NodeRecords::key(target)) != 0)
             return false;
-        const Value seen = fabric_.get(a);
-        if (is_member(seen) || fabric_.compare_swap(a, seen, phase_now() << 63 | kMember) != seen) {
-            free(a, target);
-            return false;
-        }
+        fabric_.swap(a, phase_now() << 63 | kMember);
         fabric_.fetch_add(map(target, node), bit(node));
         return true;
     }
@@ -229,12 +227,6 @@ class Members : private MemberWord {
 
     static auto opened_since(Value arrived) {
         return [arrived](Value v) { return generation(v) != generation(arrived); };
-    }
-
-    /// The counter is no member's.
-    void free(Word a, Rank target) {
-        if (shared_)
-            fabric_.fetch_add(field(a, kKey), Value{0} - NodeRecords::key(target));
     }
 
     static constexpr Value idle(Value a) { return a >> 53 & 0xff; }
@@ -340,7 +332,12 @@ class Members : private MemberWord {
         if (some.nodes == 0)
             return;
         fabric_.fetch_add(map(target, some.first), Value{0} - some.nodes);
-        for_each(some, [&](std::size_t node) { free(counter(node), target); });
+        Batch keys;
+        for_each(some, [&](std::size_t node) {
+            keys.add(
+                Rmw::fetch_add(field(counter(node), kKey), Value{0} - NodeRecords::key(target)));
+        });
+        keys.done(fabric_);
     }
 
     /// Of closed counters with readers inside. Returns the last of how many will say so to `me`.

@@ -16,18 +16,12 @@
 // late, when the node waits for something else, only makes its owner look again. Of two wakes that
 // come together one may be lost: LOOK is repeated by the waiter's own look, other wakes by rounds.
 //
-// Cost: each waiter wakes one other, a chain of one hop per waiter (node_waiters.hh: per node).
+// Cost: each waiter wakes one other, a chain of one hop per waiter.
 #pragma once
 
 #include "locks/parts/qnodes.hh"
 
 namespace rmalock::locks {
-
-/// How a waiter left the list once.
-struct PushedOut {
-    Value wake;
-    bool over; ///< what it waits for, as it has seen
-};
 
 template <fabric::Fabric F>
 class PushList {
@@ -40,48 +34,37 @@ class PushList {
     /// Returns when over(): false, or when woken(w) for a wake w other than LOOK: true.
     template <class Over, class Woken>
     bool wait(Word head, Word node, Over&& over, Woken&& woken) {
-        return repeat(woken, [&] { return stand(head, node, over); });
+        const auto mark = fabric_.mark();
+        for (;;) {
+            const Value prev = fabric_.swap(head, name_of(node));
+            const bool done = over();
+            if (done)
+                wake_all(head, kLook);
+            const Value wake = await_wake(node, prev);
+            if (done || over())
+                return false;
+            if (wake != kLook && woken(wake))
+                return true;
+            fabric_.rewind(mark);
+        }
     }
 
     /// Returns the name of the node that was woken first, 0 if there was none.
     Value wake_all(Word head, Value wake) { return serve(fabric_.swap(head, 0), wake); }
 
-    // ---- of which node_waiters.hh is made as well -----------------------------------------------
-    /// `wait_once` returns a PushedOut.
-    template <class Woken, class WaitOnce>
-    bool repeat(Woken&& woken, WaitOnce&& wait_once) {
-        const auto mark = fabric_.mark();
-        for (;;) {
-            const PushedOut out = wait_once();
-            if (out.over)
-                return false;
-            if (out.wake != kLook && woken(out.wake))
-                return true;
-            fabric_.rewind(mark);
-        }
-    }
-    PushedOut stand(Word head, Word node, auto&& over) {
-        const Value prev = fabric_.swap(head, name_of(node));
-        const bool done = over();
-        if (done)
-            wake_all(head, kLook);
-        const Value wake = await_wake(node, prev);
-        return {wake, done || over()};
-    }
+  private:
     Value await_wake(Word node, Value prev) {
         const Value wake = fabric_.await(field(node, kWake), fabric::differs(0));
         fabric_.put(field(node, kWake), 0);
         serve(prev, wake);
         return wake;
     }
-    /// Returns `name`.
     Value serve(Value name, Value wake) {
         if (name != 0)
             fabric_.put(field(node_of(name), kWake), wake);
         return name;
     }
 
-  private:
     F& fabric_;
 };
 

@@ -21,10 +21,10 @@ using Words = locks::PfCohortWords;
 inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail;
 inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
 inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
-                      kBaton = kRecord + Words::kBaton, kCome = kRecord + Words::kCome,
-                      kA = kRecord + Words::kCounter, kKey = kA + 1;
+                      kBaton = kRecord + Words::kBaton, kGroup = kRecord + Words::kGroup,
+                      kCome = kRecord + Words::kCome, kA = kRecord + Words::kCounter, kKey = kA + 1;
 inline constexpr Slot kGoneOfNode = locks::Members<CheckerFabric>::kGone;
-inline constexpr Slot kCallOfNode = locks::NodeWaiters<CheckerFabric>::kCall;
+inline constexpr Slot kCallOfNode = locks::ReaderGroup<CheckerFabric>::kCall;
 inline constexpr Value kWrite = locks::MemberWord::kWrite, kMember = locks::MemberWord::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
 
@@ -33,7 +33,7 @@ struct Crowded : Sound {
     Value seen(Word w, Value v) { return w.slot == kMet ? 1 : v; }
 };
 
-/// A reader that stood on the list for its node's others calls none of them.
+/// A reader that went home for its group calls none of it.
 struct CallsNobody : Sound {
     bool skips_put(Word w, Value v) {
         return w.slot % fabric::kWordsPerLine == kCallOfNode && v != 0;
@@ -49,6 +49,11 @@ struct NoCallChain : CallsNobody {
             called_ = false;
     }
     bool called_ = false;
+};
+
+/// Two readers of a group that leave at a time count as one.
+struct GroupUncompared : Sound {
+    bool compares(Word w) { return w.slot != kGroup; }
 };
 
 /// An owner that changes the phase leaves no registration to its successor, which may have none.
