@@ -313,8 +313,9 @@ class Members : private MemberWord {
         std::size_t i = 0;
         for_each(some, [&](std::size_t node) {
             const Value arrived = arrivals(before[i]), was = found[i];
+            const bool leaves = arrived == 0 && idle(before[i]) + 1 >= limits_.idle && was == shut;
             ++i;
-            if (arrived == 0 ? idle(before[i - 1]) + 1 >= limits_.idle && was == shut : false)
+            if (leaves)
                 left |= bit(node);
             // The count may be 0 even so: it counts modulo 2^24.
             else if (arrived != 0 && DrainWord::inside(was + arrived * DrainWord::kReader) != 0)

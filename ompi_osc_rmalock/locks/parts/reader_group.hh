@@ -91,7 +91,7 @@ class ReaderGroup {
         With with;
         bool joins; ///< it is alone, and may make the node a member
     };
-    /// By a leader that is in. `joins(readers)`: whether one of so many may make the node a member.
+    /// By a leader that is in. `may_join(readers)`: whether one of so many may make the node a member.
     template <class Joins>
     Admitted admit(const Words& words, Joins&& may_join) {
         const Value come = fabric_.swap(words.here, 0);
