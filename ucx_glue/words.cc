@@ -114,11 +114,20 @@ bool Worker::orders_behind_puts(Peer& peer) {
     return puts_are_ordered(peer);
 }
 
-bool Worker::puts_are_ordered(Peer& peer) {
-    return peer.met() && peer.queue_ == nullptr && peer.data_unflushed() &&
+bool Worker::orders_all(Peer& peer) {
+    const Lock lock = locked();
+    return all_is_ordered(peer);
+}
+
+bool Worker::all_is_ordered(Peer& peer) {
+    return peer.met() && peer.queue_ == nullptr &&
            peer.read_.load(std::memory_order_relaxed) <=
                peer.flushed_.load(std::memory_order_relaxed) &&
            lanes(peer) == Lanes::one;
+}
+
+bool Worker::puts_are_ordered(Peer& peer) {
+    return peer.data_unflushed() && all_is_ordered(peer);
 }
 
 bool Worker::put_words_behind_puts(Peer& peer) {

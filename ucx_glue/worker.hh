@@ -230,6 +230,8 @@ class Worker {
     /// Whether fetch_add_after_puts is for the peer now: puts are under way, no gets, and
     /// everything to it takes one way. A get could read what the atomic let others write.
     bool orders_behind_puts(Peer& peer);
+    /// The same of puts and messages, whether there are any or not.
+    bool orders_all(Peer& peer);
     /// Words that are posted to the peer from here on take effect after all puts to it so far.
     /// False: they may not.
     bool put_words_behind_puts(Peer& peer);
@@ -311,6 +313,8 @@ class Worker {
     Counters counters() const;
     /// Whether everything posted to the peer is complete at this side.
     static bool complete_here(const Peer& peer) { return peer.outstanding() == 0; }
+    /// Whether a put or get was posted to the peer that no flush has covered.
+    static bool has_unflushed_data(const Peer& peer) { return peer.data_unflushed(); }
     /// Keeps all other threads out of the worker while the lock lives. Every lock but that of
     /// progress(), which lets those go first that wait here: a thread that serves a steady stream
     /// unlocks only to lock again, long before a sleeper at the mutex has woken up.
@@ -389,6 +393,7 @@ class Worker {
     void meet(Peer& peer, std::uint64_t greeting);
     void ask_for_pulse(Peer& peer, Clock::time_point now);
     static Lanes lanes(Peer& peer);
+    static bool all_is_ordered(Peer& peer);
     static bool puts_are_ordered(Peer& peer);
     void fence();
     bool begin_flush(const Goal& goal);

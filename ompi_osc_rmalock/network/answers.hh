@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "network/message.hh"
 #include "network/message_check.hh"
@@ -14,15 +15,30 @@
 
 namespace rmalock::network {
 
-/// What an answer brings, and what it completes.
+/// Where bytes of an answer belong.
 struct Awaited {
-    std::atomic<std::uint64_t>* acknowledged; ///< becomes `number`
-    std::uint64_t number;
-    std::byte* result = nullptr; ///< receives `bytes`
+    std::byte* result = nullptr;
     std::size_t bytes = 0;
-    ucx::Completion* results = nullptr;
-    ucx::Completion* completion = nullptr;
+    ucx::Completion* completion = nullptr; ///< may be null
 };
+
+/// What an answer brings, and what it completes.
+struct AwaitedAnswer {
+    std::atomic<std::uint64_t>* acknowledged; ///< becomes `number`, unless it is more
+    std::uint64_t number;
+    std::vector<Awaited> parts; ///< in the order in which the answer has them
+    ucx::Completion* results = nullptr;
+
+    std::size_t bytes() const;
+};
+
+/// Answers may come after an atomic that has said the same.
+inline void acknowledge(std::atomic<std::uint64_t>& acknowledged, std::uint64_t number) {
+    std::uint64_t known = acknowledged.load(std::memory_order_relaxed);
+    while (known < number &&
+           !acknowledged.compare_exchange_weak(known, number, std::memory_order_acq_rel)) {
+    }
+}
 
 /// The answers that a process waits for, by their tickets.
 class Answers {
@@ -31,7 +47,7 @@ class Answers {
     explicit Answers(bool checks) : checks_(checks) {}
 
     /// The ticket that an answer of `peer` is to bring. Any thread may call.
-    std::uint64_t expect(ucx::PeerId peer, const Awaited& awaited);
+    std::uint64_t expect(ucx::PeerId peer, AwaitedAnswer&& awaited);
     /// For the debug parameter: what is wrong with an answer. Empty: nothing; then its ticket is
     /// taken back.
     std::string flaw_of(ucx::PeerId from, const MessageHeader& answer, std::size_t bytes) {

@@ -48,7 +48,9 @@ void Inbox::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
         check(from, header, data);
     if (is_answer(header))
         return Answers::take(header, data);
-    if (waiting_.are_before(from, header) || !serve(from, header, data))
+    // A put waits for no accumulate: an atomic of the origin may come right behind it (Outbox).
+    const bool waits = header.kind != MessageKind::put && waiting_.are_before(from, header);
+    if (waits || !serve(from, header, data))
         waiting_.add(from, header, data);
 }
 
@@ -67,14 +69,13 @@ bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const
     } else {
         MessageSink* const window = windows_.find(header.window);
         if (window == nullptr)
-            throw std::runtime_error("an accumulate for window " +
+            throw std::runtime_error("a request for window " +
                                      std::to_string(header.window.number) + ", generation " +
                                      std::to_string(header.window.generation) +
                                      ", of this process: it was freed, or never was");
         if (!window->apply(header, data, result))
             return false;
-        answer.kind = header.kind == MessageKind::accumulate_flush ? MessageKind::flushed
-                                                                   : MessageKind::result;
+        answer.kind = asks_for_word(header.kind) ? MessageKind::flushed : MessageKind::result;
     }
     if (header.ticket != 0)
         worker_.send_locked(*worker_.find(from), bytes_of(answer), result);

@@ -1,6 +1,6 @@
-// Active messages between the processes of a window: accumulates that the target's CPU applies, and
-// their acknowledgement. Everything else that windows do across the network needs no code at the
-// target.
+// Active messages between the processes of a window: accumulates, and small puts and gets that were
+// collected, which the target's CPU applies, and their acknowledgement. Everything else that windows
+// do across the network needs no code at the target.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,39 @@ enum class MessageKind : std::uint8_t {
     accumulate,       ///< runs, operands -> result, if it has a ticket
     accumulate_flush, ///< runs, operands -> flushed, when it and all sent before have been applied
     compare_swap,     ///< one run, what is expected, what is desired -> result
+    put,              ///< CopyRuns, the bytes
+    put_flush,        ///< the same -> flushed, when it and all sent before have been applied
+    get,              ///< CopyRuns -> result, the bytes
     flush,            ///< -> flushed, when everything sent before has been applied
     result,           ///< an answer, with data
     flushed,          ///< an answer
 };
 
+/// Of the requests with data: whether the answer is word that they have been applied.
+constexpr bool asks_for_word(MessageKind kind) {
+    return kind == MessageKind::accumulate_flush || kind == MessageKind::put_flush;
+}
+
+constexpr bool is_accumulate(MessageKind kind) {
+    return kind == MessageKind::accumulate || kind == MessageKind::accumulate_flush;
+}
+
+constexpr bool is_put(MessageKind kind) {
+    return kind == MessageKind::put || kind == MessageKind::put_flush;
+}
+
+constexpr bool is_copy(MessageKind kind) {
+    return is_put(kind) || kind == MessageKind::get;
+}
+
 struct MessageHeader {
     MessageKind kind;
-    std::uint8_t op;           ///< rmalock_op_t
+    std::uint8_t op; ///< rmalock_op_t; puts and gets have no operation, and elements of 1 byte
     std::uint8_t element_kind; ///< rmalock_kind_t
     std::uint8_t has_operand;
     std::uint16_t element_size, element_extent; ///< neighbours are an extent apart
     WindowId window;                            ///< at the target
-    std::uint64_t runs;                         ///< how many Runs the data begin with
+    std::uint64_t runs;                         ///< how many runs the data begin with
     /// Names, at the sender of a request, what waits for the answer; 0: no answer is wanted.
     std::uint64_t ticket;
 };
@@ -38,6 +58,11 @@ struct MessageHeader {
 /// windows).
 struct MessageRun {
     std::uint64_t offset, count;
+};
+
+/// `times` pieces of `bytes` at the target, each `stride` behind the one before.
+struct CopyRun {
+    std::uint64_t offset, bytes, stride, times;
 };
 
 /// What the C side keeps room for.

@@ -17,6 +17,7 @@ std::string name_of(const char* const (&names)[kNames], unsigned number) {
 
 std::string name_of_kind(MessageKind kind) {
     static constexpr const char* kNames[] = {"accumulate", "accumulate_flush", "compare_swap",
+                                             "put",        "put_flush",        "get",
                                              "flush",      "result",           "flushed"};
     return name_of(kNames, static_cast<unsigned>(kind));
 }
@@ -36,12 +37,20 @@ std::string name_of_operation(const MessageHeader& header) {
     return name_of(kOperations, header.op) + " of " + name_of(kTypes, header.element_kind);
 }
 
-bool is_accumulate(const MessageHeader& header) {
-    return header.kind == MessageKind::accumulate || header.kind == MessageKind::accumulate_flush;
+std::string flaw_of_copy(const MessageHeader& header) {
+    if (header.element_size != 1 || header.element_extent != 1)
+        return "bytes are copied, not elements of " + std::to_string(header.element_size) +
+               " bytes, " + std::to_string(header.element_extent) + " apart";
+    const bool has_operand = header.has_operand != 0;
+    if (has_operand != is_put(header.kind))
+        return has_operand ? "an operand where none is used" : "the operand is missing";
+    return "";
 }
 
 std::string flaw_of_operation(const MessageHeader& header) {
-    if (!is_accumulate(header))
+    if (is_copy(header.kind))
+        return flaw_of_copy(header);
+    if (!is_accumulate(header.kind))
         return std::has_single_bit(header.element_size) && header.element_size <= 8 &&
                        header.element_extent == header.element_size
                    ? ""
@@ -60,7 +69,31 @@ std::string flaw_of_operation(const MessageHeader& header) {
 
 std::string flaw_of_ticket(const MessageHeader& header) {
     const bool changes = header.kind == MessageKind::accumulate && header.op != RMALOCK_OP_NO_OP;
-    return header.ticket == 0 && !changes ? "the ticket for the answer is missing" : "";
+    const bool answered = !changes && header.kind != MessageKind::put;
+    return header.ticket == 0 && answered ? "the ticket for the answer is missing" : "";
+}
+
+std::string flaw_of_rest(std::uint64_t rest, std::uint64_t expected) {
+    return rest == expected ? ""
+                            : std::to_string(rest) + " bytes of operands where " +
+                                  std::to_string(expected) + " belong to the runs";
+}
+
+/// Of puts and gets.
+std::string flaw_of_copies(const MessageHeader& header, std::span<const std::byte> data) {
+    constexpr std::uint64_t kMost = 1U << 20; // far more than is collected
+    const auto runs = runs_of<CopyRun>(header, data);
+    if (header.runs == 0 || runs.size() != header.runs)
+        return "not as many runs as the header says";
+    std::uint64_t bytes = 0;
+    for (const CopyRun& run : runs) {
+        if (run.bytes == 0 || run.bytes > kMost || run.times == 0 || run.times > kMost)
+            return "a run of " + std::to_string(run.times) + " times " + std::to_string(run.bytes) +
+                   " bytes";
+        bytes += run.bytes * run.times;
+    }
+    return flaw_of_rest(data.size() - runs.size() * sizeof(CopyRun),
+                        is_put(header.kind) ? bytes : 0);
 }
 
 /// Whether header, runs and operands tell of the same number of elements.
@@ -76,29 +109,20 @@ std::string flaw_of_length(const MessageHeader& header, std::span<const std::byt
             return "a run of " + std::to_string(run.count) + " elements";
         elements += run.count;
     }
-    if (!is_accumulate(header) && elements != 1)
+    const bool swaps = header.kind == MessageKind::compare_swap;
+    if (swaps && elements != 1)
         return "more than one element to be swapped";
-    const std::uint64_t operands = is_accumulate(header) ? header.has_operand : 2;
+    const std::uint64_t operands = swaps ? 2 : header.has_operand;
     const std::uint64_t expected = operands * elements * header.element_extent;
-    return rest == expected ? ""
-                            : std::to_string(rest) + " bytes of operands where " +
-                                  std::to_string(expected) + " belong to the runs";
+    return flaw_of_rest(rest, expected);
 }
 
 } // namespace
 
-std::vector<MessageRun> runs_of(const MessageHeader& header, std::span<const std::byte> data) {
-    const std::uint64_t there = data.size() / sizeof(MessageRun);
-    std::vector<MessageRun> runs(std::min(header.runs, there));
-    if (!runs.empty())
-        std::memcpy(runs.data(), data.data(), runs.size() * sizeof(MessageRun));
-    return runs;
-}
-
 std::string describe(const MessageHeader& header, std::span<const std::byte> data) {
     const std::vector<MessageRun> runs = runs_of(header, data);
     std::string what = name_of_kind(header.kind);
-    if (is_accumulate(header))
+    if (is_accumulate(header.kind))
         what += " (" + name_of_operation(header) + ")";
     if (!runs.empty() && header.kind < MessageKind::flush)
         what += " of elements of " + std::to_string(header.element_size) +
@@ -118,7 +142,9 @@ std::string flaw_of(const MessageHeader& header, std::span<const std::byte> data
         return flaw.empty() && !data.empty() ? "data where none are used" : flaw;
     if (flaw.empty())
         flaw = flaw_of_operation(header);
-    return flaw.empty() ? flaw_of_length(header, data) : flaw;
+    if (!flaw.empty())
+        return flaw;
+    return is_copy(header.kind) ? flaw_of_copies(header, data) : flaw_of_length(header, data);
 }
 
 void Tickets::give(std::uint64_t ticket, ucx::PeerId to, std::size_t bytes) {

@@ -2,8 +2,10 @@
 // none but rmalock sends; the debug parameter check_messages has them look (messages.cc).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <span>
 #include <string>
@@ -17,7 +19,14 @@ namespace rmalock::network {
 
 /// The runs that a request's data begin with: as many as the header says, but no more than there
 /// are.
-std::vector<MessageRun> runs_of(const MessageHeader& header, std::span<const std::byte> data);
+template <class Run = MessageRun>
+std::vector<Run> runs_of(const MessageHeader& header, std::span<const std::byte> data) {
+    const std::uint64_t there = data.size() / sizeof(Run);
+    std::vector<Run> runs(std::min(header.runs, there));
+    if (!runs.empty())
+        std::memcpy(runs.data(), data.data(), runs.size() * sizeof(Run));
+    return runs;
+}
 
 /// What a message wants, in words: kind, operation, window, displacement and ticket.
 std::string describe(const MessageHeader& header, std::span<const std::byte> data);

@@ -1,6 +1,6 @@
 #include "network/outbox.hh"
 
-#include <cstring>
+#include <utility>
 
 #include "ucx_glue/worker.hh"
 
@@ -11,20 +11,24 @@ Outbox::~Outbox() {
         departures_->remove(*this);
 }
 
-bool Outbox::send(MessageHeader header, std::span<const std::byte> data, std::byte* result,
-                  std::size_t result_bytes, ucx::Completion* completion) {
-    const std::lock_guard lock(mutex_);
-    send_held(false);
-    sent_ += kRequest + data.size() + result_bytes;
+/// With mutex_ locked, as all below.
+void Outbox::count(const MessageHeader& header, std::uint64_t bytes) {
+    const std::uint64_t sent = sent_.load(std::memory_order_relaxed) + bytes;
+    if (header.kind != MessageKind::put)
+        behind_others_.store(sent, std::memory_order_release);
+    sent_.store(sent, std::memory_order_release);
     used_.store(true, std::memory_order_release);
+}
+
+bool Outbox::send(MessageHeader header, std::span<const std::byte> data, const Awaited& awaited) {
+    const std::lock_guard lock(mutex_);
+    send_held(Asks::when_due);
+    count(header, kRequest + data.size() + awaited.bytes);
     header.window = window_;
-    if (result != nullptr) {
-        results_.expect();
-        if (completion != nullptr)
-            completion->expect();
-        header.ticket = answers_->expect(
-            peer_->id(), {&acknowledged_, sent_, result, result_bytes, &results_, completion});
-        expected_ = sent_;
+    if (awaited.result != nullptr) {
+        if (awaited.completion != nullptr)
+            awaited.completion->expect();
+        header.ticket = expect_results({awaited});
     }
     worker_->send(*peer_, bytes_of(header), data);
     if (sent_ - expected_ >= kAskEach)
@@ -32,53 +36,114 @@ bool Outbox::send(MessageHeader header, std::span<const std::byte> data, std::by
     return has_room();
 }
 
-bool Outbox::Held::takes(const MessageHeader& more, std::size_t more_bytes) const {
-    return header.op == more.op && header.element_kind == more.element_kind &&
-           header.element_size == more.element_size &&
-           header.element_extent == more.element_extent && bytes() + more_bytes <= kMostHeld;
+bool Outbox::Held::takes(const MessageHeader& more, std::size_t more_bytes,
+                         std::size_t more_awaited) const {
+    return header.kind == more.kind && header.op == more.op &&
+           header.element_kind == more.element_kind && header.element_size == more.element_size &&
+           header.element_extent == more.element_extent && bytes() + more_bytes <= kMostHeld &&
+           awaited_bytes + more_awaited <= kMostHeld;
+}
+
+/// One that continues the run before it, as the elements of a strided type do, makes it longer.
+void Outbox::Held::add(const Copy& copy, ucx::Completion* completion) {
+    CopyRun* const last = copies.empty() ? nullptr : &copies.back();
+    if (last != nullptr && last->bytes == copy.bytes && last->times == 1 &&
+        copy.offset > last->offset)
+        last->stride = copy.offset - last->offset;
+    if (last != nullptr && last->bytes == copy.bytes && last->stride != 0 &&
+        copy.offset == last->offset + last->times * last->stride)
+        ++last->times;
+    else
+        copies.push_back({copy.offset, copy.bytes, 0, 1});
+    if (header.kind == MessageKind::put) {
+        operands.insert(operands.end(), copy.origin, copy.origin + copy.bytes);
+        return;
+    }
+    if (completion != nullptr)
+        completion->expect();
+    awaited.push_back({copy.origin, copy.bytes, completion});
+    awaited_bytes += copy.bytes;
+}
+
+std::vector<std::byte> Outbox::Held::data() const {
+    std::vector<std::byte> all;
+    all.reserve(bytes());
+    const auto append = [&all](std::span<const std::byte> part) {
+        all.insert(all.end(), part.begin(), part.end());
+    };
+    append(std::as_bytes(std::span(runs)));
+    append(std::as_bytes(std::span(copies)));
+    append(operands);
+    return all;
+}
+
+void Outbox::make_room(const MessageHeader& header, std::size_t more, std::size_t more_awaited) {
+    if (!held_.takes(header, more, more_awaited))
+        send_held(Asks::when_due);
+    if (!held_.empty())
+        return;
+    held_.header = header;
+    departures_->add(*this);
+    count(header, kRequest);
 }
 
 bool Outbox::hold(const MessageHeader& header, std::span<const MessageRun> runs,
                   std::span<const std::byte> operands) {
     const std::lock_guard lock(mutex_);
     const std::size_t more = runs.size_bytes() + operands.size();
-    if (!held_.takes(header, more))
-        send_held(false);
-    if (held_.runs.empty()) {
-        held_.header = header;
-        sent_ += kRequest;
-        departures_->add(*this);
-    }
+    make_room(header, more, 0);
     held_.runs.insert(held_.runs.end(), runs.begin(), runs.end());
     held_.operands.insert(held_.operands.end(), operands.begin(), operands.end());
-    sent_ += more;
-    used_.store(true, std::memory_order_release);
+    count(header, more);
+    return has_room();
+}
+
+bool Outbox::collect(MessageKind kind, std::span<const Copy> copies, ucx::Completion* completion) {
+    MessageHeader header{};
+    header.kind = kind;
+    header.has_operand = kind == MessageKind::put;
+    header.element_size = header.element_extent = 1;
+    const std::lock_guard lock(mutex_);
+    for (const Copy& copy : copies) {
+        const std::size_t more = Held::bytes_of(kind, copy);
+        const std::size_t awaited = kind == MessageKind::get ? copy.bytes : 0;
+        make_room(header, more, awaited);
+        held_.add(copy, completion);
+        count(header, more + awaited);
+    }
     return has_room();
 }
 
 std::uint64_t Outbox::expect_word() {
     expected_ = sent_;
-    return answers_->expect(peer_->id(), {&acknowledged_, sent_});
+    return answers_->expect(peer_->id(), {&acknowledged_, sent_, {}});
 }
 
-std::vector<std::byte> Outbox::pack(MessageHeader& header, bool asks) {
+std::uint64_t Outbox::expect_results(std::vector<Awaited>&& parts) {
+    results_.expect();
+    expected_ = sent_;
+    return answers_->expect(peer_->id(), {&acknowledged_, sent_, std::move(parts), &results_});
+}
+
+std::vector<std::byte> Outbox::pack(MessageHeader& header, Asks asks) {
     header = held_.header;
     header.window = window_;
-    header.runs = held_.runs.size();
-    if (asks || sent_ - expected_ >= kAskEach) {
-        header.kind = MessageKind::accumulate_flush;
+    header.runs = held_.runs.size() + held_.copies.size(); // of one kind
+    const bool due = asks == Asks::when_due && sent_ - expected_ >= kAskEach;
+    if (header.kind == MessageKind::get) {
+        header.ticket = expect_results(std::move(held_.awaited));
+    } else if (asks == Asks::now || due) {
+        header.kind = header.kind == MessageKind::put ? MessageKind::put_flush
+                                                      : MessageKind::accumulate_flush;
         header.ticket = expect_word();
     }
-    std::vector<std::byte> data(held_.bytes());
-    const std::size_t runs = data.size() - held_.operands.size();
-    std::memcpy(data.data(), held_.runs.data(), runs);
-    std::memcpy(data.data() + runs, held_.operands.data(), held_.operands.size());
+    std::vector<std::byte> data = held_.data();
     held_ = {}; // there may be thousands of targets
     return data;
 }
 
-void Outbox::send_held(bool asks) {
-    if (held_.runs.empty())
+void Outbox::send_held(Asks asks) {
+    if (held_.empty())
         return;
     MessageHeader header;
     const std::vector<std::byte> data = pack(header, asks);
@@ -86,14 +151,27 @@ void Outbox::send_held(bool asks) {
     worker_->send(*peer_, bytes_of(header), data);
 }
 
+void Outbox::depart() {
+    const std::lock_guard lock(mutex_);
+    send_held(Asks::when_due);
+}
+
+std::optional<std::uint64_t> Outbox::depart_before_atomic() {
+    const std::lock_guard lock(mutex_);
+    if (!all_but_puts_applied())
+        return std::nullopt;
+    send_held(Asks::never); // what asks waits for other requests of this origin
+    return sent_;
+}
+
 bool Outbox::try_to_depart() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return false;
-    if (held_.runs.empty())
+    if (held_.empty())
         return true;
     MessageHeader header;
-    const std::vector<std::byte> data = pack(header, false);
+    const std::vector<std::byte> data = pack(header, Asks::when_due);
     const auto worker_lock = worker_->locked();
     worker_->send_locked(*peer_, bytes_of(header), data); // does not wait for room
     return true;
@@ -112,15 +190,10 @@ bool Outbox::ask() {
     if (acknowledged_.load(std::memory_order_acquire) >= sent_)
         return false;
     asked_.store(sent_);
-    send_held(true);
+    send_held(Asks::now);
     if (expected_ < sent_)
         send_flush();
     return true;
-}
-
-bool Outbox::all_applied() {
-    const std::lock_guard lock(mutex_);
-    return acknowledged_.load(std::memory_order_acquire) >= sent_;
 }
 
 } // namespace rmalock::network

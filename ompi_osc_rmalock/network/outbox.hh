@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,13 @@ class Worker;
 
 namespace rmalock::network {
 
+/// A small put or get.
+struct Copy {
+    std::byte* origin;
+    std::size_t bytes;
+    std::uint64_t offset; ///< as in CopyRun
+};
+
 /// The messages of a window to one target, as the origin counts them: by the bytes that they and
 /// their answers take at a target.
 ///
@@ -27,9 +35,10 @@ namespace rmalock::network {
 /// lets the origin send more. So the origin bounds them: of each origin and window kMost bytes wait
 /// at a target, and one message more for each thread of the origin.
 ///
-/// Small accumulates may be held back, for Departures::kHold at most: those of one operation and
-/// type that follow each other go in one message, and word that all have been applied comes back
-/// for the same message. Nothing that is sent to the target overtakes them.
+/// Small accumulates, puts and gets may be held back, for Departures::kHold at most: accumulates of
+/// one operation and type that follow each other go in one message, puts do, and gets, and word that
+/// all have been applied comes back for the same message. Nothing that is sent to the target
+/// overtakes them.
 class Outbox final : public Departing {
   public:
     /// What the target is not known to have applied, at most; more than a network holds.
@@ -40,7 +49,8 @@ class Outbox final : public Departing {
     static_assert(kAskEach < kMost, "without room, word of some request is under way");
     /// What a waiting request takes beside its data.
     static constexpr std::uint64_t kRequest = 2 * sizeof(MessageHeader);
-    /// What goes in one message of accumulates that were held back, and of that, what one may add.
+    /// What goes in one message of what was held back, or comes back for it, and of that, what one
+    /// call may add.
     static constexpr std::size_t kMostHeld = 16U << 10, kMostHeldAtOnce = 4U << 10;
 
     /// What an outbox uses of its process.
@@ -59,16 +69,26 @@ class Outbox final : public Departing {
         peer_ = &peer;
         window_ = window;
     }
-    /// Sends a request. `result`, if not null, receives `result_bytes` from the answer;
-    /// `completion` (may be null) then expects a part more until it has. False: the next one has to
-    /// wait until has_room().
+    /// Sends a request. If `awaited` has a result, that receives its bytes from the answer, and the
+    /// completion expects a part more until it has. False: the next one has to wait until
+    /// has_room().
     [[nodiscard]] bool send(MessageHeader header, std::span<const std::byte> data,
-                            std::byte* result, std::size_t result_bytes,
-                            ucx::Completion* completion);
-    /// Holds an accumulate back that fetches nothing. The return value is as above.
+                            const Awaited& awaited);
+    /// Holds back an accumulate that fetches nothing. The return value is as above.
     [[nodiscard]] bool hold(const MessageHeader& header, std::span<const MessageRun> runs,
                             std::span<const std::byte> operands);
+    /// Holds back puts, whose bytes are copied, or gets. The completion, if given, expects a part
+    /// more for each get. The return value is as above.
+    [[nodiscard]] bool collect(MessageKind kind, std::span<const Copy> copies,
+                               ucx::Completion* completion);
     bool try_to_depart() override;
+    /// Sends what is held.
+    void depart();
+    /// Sends what is held, so that an atomic that goes the same way in order comes behind all puts.
+    /// Returns the number to acknowledge once it is answered. Nothing: something else may still
+    /// wait at the target.
+    std::optional<std::uint64_t> depart_before_atomic();
+    void acknowledge(std::uint64_t number) { network::acknowledge(acknowledged_, number); }
     bool has_room() const {
         const std::uint64_t acknowledged = acknowledged_.load(std::memory_order_acquire);
         return sent_.load(std::memory_order_relaxed) - acknowledged < kMost;
@@ -78,27 +98,54 @@ class Outbox final : public Departing {
     /// Whether all that were sent before the last ask() have been applied.
     bool applied() const { return acknowledged_.load(std::memory_order_acquire) >= asked_.load(); }
     /// Whether all have been, as far as this side has heard.
-    bool all_applied();
+    bool all_applied() const { return applied_up_to(sent_); }
+    /// Whether all but puts have been.
+    bool all_but_puts_applied() const { return applied_up_to(behind_others_); }
     bool used() const { return used_.load(std::memory_order_acquire); }
     /// Whether all results are there.
     bool results_done() const { return results_.done(); }
 
   private:
-    /// Accumulates of one operation and type.
+    /// Whether a message asks for word that it has been applied.
+    enum class Asks { never, when_due, now };
+
+    /// Accumulates of one operation and type, puts, or gets.
     struct Held {
         MessageHeader header{};
-        std::vector<MessageRun> runs;
+        std::vector<MessageRun> runs; ///< of accumulates
+        std::vector<CopyRun> copies;  ///< of puts and gets
         std::vector<std::byte> operands;
+        std::vector<Awaited> awaited;
+        std::size_t awaited_bytes = 0;
 
-        std::size_t bytes() const { return runs.size() * sizeof(MessageRun) + operands.size(); }
-        bool takes(const MessageHeader& more, std::size_t more_bytes) const;
+        bool empty() const { return runs.empty() && copies.empty(); }
+        std::size_t bytes() const {
+            return runs.size() * sizeof(MessageRun) + copies.size() * sizeof(CopyRun) +
+                   operands.size();
+        }
+        bool takes(const MessageHeader& more, std::size_t more_bytes,
+                   std::size_t more_awaited) const;
+        /// What a copy adds, at most; it may go into the run before it.
+        static std::size_t bytes_of(MessageKind kind, const Copy& copy) {
+            return sizeof(CopyRun) + (kind == MessageKind::put ? copy.bytes : 0);
+        }
+        void add(const Copy& copy, ucx::Completion* completion);
+        std::vector<std::byte> data() const;
     };
 
-    /// The message of what is held; `asks` for word of it.
-    std::vector<std::byte> pack(MessageHeader& header, bool asks);
-    void send_held(bool asks);
+    bool applied_up_to(const std::atomic<std::uint64_t>& number) const {
+        return acknowledged_.load(std::memory_order_acquire) >=
+               number.load(std::memory_order_acquire);
+    }
+    /// Makes room in what is held, and begins it. Of what an addition and its answer take.
+    void make_room(const MessageHeader& header, std::size_t more, std::size_t more_awaited);
+    /// The message of what is held.
+    std::vector<std::byte> pack(MessageHeader& header, Asks asks);
+    void send_held(Asks asks);
     void send_flush();
+    void count(const MessageHeader& header, std::uint64_t bytes);
     std::uint64_t expect_word();
+    std::uint64_t expect_results(std::vector<Awaited>&& parts);
 
     std::mutex mutex_; ///< keeps the order of the counts that of the messages
     ucx::Worker* worker_ = nullptr;
@@ -107,7 +154,7 @@ class Outbox final : public Departing {
     Departures* departures_ = nullptr;
     WindowId window_{};
     Held held_;
-    std::atomic<std::uint64_t> sent_{0};
+    std::atomic<std::uint64_t> sent_{0}, behind_others_{0}; ///< the latter: up to the last but puts
     std::uint64_t expected_ = 0; ///< so much of it an answer is under way for, or has come
     std::atomic<bool> used_{false};
     std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -177,16 +178,26 @@ void Remote::add(Word word, Value operand) {
 }
 
 Value Remote::fetch_add_after_data(Word word, Value operand) {
-    if (!orders_behind_data(word.rank)) {
-        deliver(word.rank);
-        return fetch_add(word, operand);
-    }
-    begin_verb();
-    count_round_trip();
     return or_end_the_job([&] {
         Reachable& target = reachable(word.rank);
-        return worker().fetch_add_after_puts(waiter_, *target.peer, address(target, word.slot),
-                                             target.state, operand);
+        std::optional<std::uint64_t> sent;
+        if (worker().orders_all(*target.peer))
+            sent = target.outbox.depart_before_atomic();
+        if (!sent) {
+            complete(word.rank);
+            return fetch_add(word, operand);
+        }
+        Value before;
+        if (ucx::Worker::has_unflushed_data(*target.peer)) {
+            begin_verb();
+            count_round_trip();
+            before = worker().fetch_add_after_puts(
+                waiter_, *target.peer, address(target, word.slot), target.state, operand);
+        } else {
+            before = fetch_add(word, operand); // behind messages, which go the same way
+        }
+        target.outbox.acknowledge(*sent);
+        return before;
     });
 }
 void Remote::deliver(Rank rank) {
@@ -268,6 +279,7 @@ void Remote::order_elements(Rank target, bool adds) {
 void Remote::flush_local(Rank target) {
     Reachable& there = reachable(target);
     network_.departures().send_all();
+    there.outbox.depart();
     worker().flush_local(waiter_, *there.peer);
     worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
 }
@@ -283,8 +295,11 @@ std::vector<Remote::Reachable*> Remote::recipients() {
 
 void Remote::flush_local_all() {
     network_.departures().send_all();
+    const std::vector<Reachable*> all = recipients();
+    for (Reachable* there : all)
+        there->outbox.depart();
     worker().flush_local_all(waiter_);
-    for (Reachable* there : recipients())
+    for (Reachable* there : all)
         worker().wait_for(waiter_, [&] { return there->outbox.results_done(); });
 }
 
@@ -313,7 +328,7 @@ void Remote::complete_each(std::span<const Rank> targets) {
 
 bool Remote::orders_behind_data(Rank target) {
     Reachable& there = reachable(target);
-    return there.outbox.all_applied() && worker().orders_behind_puts(*there.peer);
+    return there.outbox.all_but_puts_applied() && worker().orders_all(*there.peer);
 }
 
 bool Remote::put_words_behind_data(Rank target) {
@@ -336,9 +351,9 @@ void Remote::wait_for(const ucx::Completion& completion) {
 }
 
 void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
-                  std::byte* result, std::size_t result_bytes, ucx::Completion* completion) {
+                  const Awaited& awaited) {
     Reachable& there = reachable(target);
-    if (!there.outbox.send(header, data, result, result_bytes, completion))
+    if (!there.outbox.send(header, data, awaited))
         worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
 }
 
@@ -346,6 +361,24 @@ void Remote::hold(Rank target, const MessageHeader& header, std::span<const Mess
                   std::span<const std::byte> operands) {
     Reachable& there = reachable(target);
     if (!there.outbox.hold(header, runs, operands))
+        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+}
+
+/// A get that comes alone goes at once, as the program waits for it.
+bool Remote::collects(Direction direction, Rank target, std::size_t bytes) {
+    if (!by_cpu_ || !holds(bytes) || !worker().takes_descriptors())
+        return false;
+    if (direction == Direction::put)
+        return true;
+    Reachable& there = reachable(target);
+    return !there.outbox.all_applied() || !ucx::Worker::complete_here(*there.peer);
+}
+
+void Remote::collect(Direction direction, Rank target, std::span<const Copy> copies,
+                     ucx::Completion* completion) {
+    Reachable& there = reachable(target);
+    const MessageKind kind = direction == Direction::put ? MessageKind::put : MessageKind::get;
+    if (!there.outbox.collect(kind, copies, completion))
         worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
 }
 

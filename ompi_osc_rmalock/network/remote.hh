@@ -85,8 +85,8 @@ class Remote final : public fabric::RemoteWords {
     void wait_for(const ucx::Completion& completion);
 
     /// A message to the target's window; see Outbox.
-    void send(Rank target, MessageHeader header, std::span<const std::byte> data, std::byte* result,
-              std::size_t result_bytes, ucx::Completion* completion);
+    void send(Rank target, MessageHeader header, std::span<const std::byte> data,
+              const Awaited& awaited);
 
     /// Whether a small accumulate may be held back for more of its kind.
     bool holds(std::size_t bytes) const {
@@ -95,6 +95,12 @@ class Remote final : public fabric::RemoteWords {
     /// Does so; see Outbox.
     void hold(Rank target, const MessageHeader& header, std::span<const MessageRun> runs,
               std::span<const std::byte> operands);
+    /// Whether a put or get of so many bytes is held back for others: over TCP, which would take a
+    /// message for each, small puts, and small gets behind something that is under way.
+    bool collects(Direction direction, Rank target, std::size_t bytes);
+    /// Holds such back; `completion` as for move().
+    void collect(Direction direction, Rank target, std::span<const Copy> copies,
+                 ucx::Completion* completion);
 
     /// Operations on words, and answers that a call has waited for.
     fabric::Value verbs() const { return verbs_.value(); }

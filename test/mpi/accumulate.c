@@ -6,7 +6,6 @@
 #include "typemaps.h"
 
 #include <sched.h>
-#include <time.h>
 
 // --- One origin per element: the table of operations and types ---------------------------------
 
@@ -705,13 +704,6 @@ static void misaligned_elements(void) {
     CHECK_EQ(0, w.base[69]);
     local_end_all(&w);
     window_close(&w);
-}
-
-/// One clock for all processes of the machine, virtual hosts included.
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /// A small accumulate arrives while its origin makes no further call of MPI.

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum flavor { CREATE, ALLOCATE, SHARED, DYNAMIC, FLAVORS };
@@ -265,6 +266,13 @@ static inline uint64_t random_next(uint64_t* state) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
+}
+
+/// One clock for all processes of the machine, virtual hosts included.
+static inline double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /// Occupies the CPU without calling MPI.

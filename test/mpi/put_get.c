@@ -167,6 +167,144 @@ static void many_unflushed_gets(void) {
     window_close(&w);
 }
 
+enum { LONG = 5000, AREA = 40000, CALLS = 1500 };
+
+/// What each rank has put into its area at a target, and where the next put goes.
+struct area {
+    unsigned char wrote[AREA];
+    int end;
+};
+
+/// Gets `n` bytes back in pieces of up to 24 bytes.
+static void get_back_in_pieces(const struct window* w, int target, const struct area* area) {
+    static unsigned char found[AREA];
+    const MPI_Aint start = (MPI_Aint)AREA * T.rank;
+    MPI_Request last = MPI_REQUEST_NULL;
+    memset(found, 0, sizeof found);
+    for (int at_byte = 0; at_byte < area->end; at_byte += 24) {
+        const int n = area->end - at_byte < 24 ? area->end - at_byte : 24;
+        const MPI_Aint there = at(w, target, start + at_byte);
+        if (at_byte + n < area->end) {
+            OK(MPI_Get(found + at_byte, n, MPI_BYTE, target, there, n, MPI_BYTE, w->win));
+            continue;
+        }
+        OK(MPI_Rget(found + at_byte, n, MPI_BYTE, target, there, n, MPI_BYTE, w->win, &last));
+        OK(MPI_Wait(&last, MPI_STATUS_IGNORE));
+        CHECK_MEM(area->wrote + at_byte, found + at_byte, (size_t)n);
+    }
+    OK(MPI_Win_flush_local(target, w->win));
+    CHECK_MEM(area->wrote, found, (size_t)area->end);
+}
+
+static void put_next(const struct window* w, int target, struct area* area, uint64_t* state) {
+    const uint64_t r = random_next(state);
+    const int n = r % 100 == 0 ? LONG : 1 + (int)(r % 40);
+    if (area->end + n > AREA)
+        return;
+    unsigned char bytes[LONG];
+    for (int i = 0; i < n; ++i)
+        bytes[i] = (unsigned char)random_next(state);
+    const MPI_Aint there = at(w, target, (MPI_Aint)AREA * T.rank + area->end);
+    memcpy(area->wrote + area->end, bytes, (size_t)n);
+    area->end += n;
+    if (r % 7 == 0) {
+        MPI_Request put;
+        OK(MPI_Rput(bytes, n, MPI_BYTE, target, there, n, MPI_BYTE, w->win, &put));
+        OK(MPI_Wait(&put, MPI_STATUS_IGNORE));
+        return;
+    }
+    OK(MPI_Put(bytes, n, MPI_BYTE, target, there, n, MPI_BYTE, w->win));
+    OK(MPI_Win_flush_local(target, w->win)); // the buffer is gone
+}
+
+/// Short and long transfers to all targets by turns, complete at this side, at both, or neither.
+static void small_and_large_by_turns(void) {
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)AREA * T.ranks, 1))
+        return;
+    struct area* areas = calloc((size_t)T.ranks, sizeof *areas);
+    uint64_t state = 17u + (uint64_t)T.rank;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int call = 0; call < CALLS; ++call) {
+        const int target = (int)(random_next(&state) % (uint64_t)T.ranks);
+        put_next(&w, target, &areas[target], &state);
+        if (random_next(&state) % 200 == 0) {
+            OK(MPI_Win_flush(target, w.win));
+            get_back_in_pieces(&w, target, &areas[target]);
+        }
+    }
+    OK(MPI_Win_flush_all(w.win));
+    for (int target = 0; target < T.ranks; ++target)
+        get_back_in_pieces(&w, target, &areas[target]);
+    OK(MPI_Win_unlock_all(w.win));
+    free(areas);
+    window_close(&w);
+}
+
+/// A record of many words, each put by a call of its own, is whole for the next holder of the lock.
+static void the_next_holder_finds_all_puts(void) {
+    enum { WORDS = 12, TURNS = 150 };
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t) * WORDS, 1))
+        return;
+    local_begin(&w);
+    memset(w.base, 0, sizeof(int64_t) * WORDS);
+    local_end_all(&w);
+    int64_t words[WORDS], last = 0;
+    int torn = 0;
+    for (int turn = 0; turn < TURNS; ++turn) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
+        for (int i = 0; i < WORDS; ++i)
+            OK(MPI_Get(&words[i], 1, MPI_INT64_T, 0, at(&w, 0, 8 * i), 1, MPI_INT64_T, w.win));
+        OK(MPI_Win_flush(0, w.win));
+        for (int i = 1; i < WORDS; ++i)
+            torn += words[i] != words[0];
+        last = words[0] + 1;
+        for (int i = 0; i < WORDS; ++i) {
+            words[i] = last;
+            OK(MPI_Put(&words[i], 1, MPI_INT64_T, 0, at(&w, 0, 8 * i), 1, MPI_INT64_T, w.win));
+        }
+        OK(MPI_Win_unlock(0, w.win));
+    }
+    CHECK_EQ(0, torn);
+    MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT64_T, MPI_MAX, w.comm);
+    CHECK_EQ((int64_t)TURNS * T.ranks, last);
+    window_close(&w);
+}
+
+/// A small put behind another one arrives while its origin makes no further call of MPI.
+static void puts_go_out_by_themselves(void) {
+    const int origin = T.ranks - 1;
+    const int64_t values[] = {1, 2};
+    struct window w;
+    if (!window_open(&w, sizeof values, 1))
+        return;
+    local_begin(&w);
+    memset(w.base, 0, sizeof values);
+    local_end_all(&w);
+    double arrived = 0, back = 0;
+    OK(MPI_Win_lock_all(0, w.win));
+    MPI_Barrier(w.comm);
+    if (T.rank == origin) {
+        for (int i = 0; i < 2; ++i)
+            OK(MPI_Put(&values[i], 1, MPI_INT64_T, 0, at(&w, 0, 8 * i), 1, MPI_INT64_T, w.win));
+        compute_for(0.3);
+        back = now();
+    } else if (T.rank == 0) {
+        for (int64_t seen = 0; seen == 0;) {
+            OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(&w, 0, 8), 1, MPI_INT64_T, w.win));
+            OK(MPI_Win_flush(0, w.win));
+        }
+        arrived = now();
+    }
+    MPI_Bcast(&back, 1, MPI_DOUBLE, origin, w.comm);
+    if (T.rank == 0 && origin != 0)
+        CHECK_THAT(arrived < back, "it arrived %.6f s after the origin's computation",
+                   arrived - back);
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+
 /// Operations on MPI_PROC_NULL do nothing, at any displacement, in any passive epoch.
 static void proc_null(void) {
     struct window w;
@@ -325,6 +463,11 @@ static const struct test_case cases[] = {
     {.name = "many_unflushed_puts", .run = many_unflushed_puts, .each = IN_ANY},
     {.name = "million_unflushed_puts", .run = million_unflushed_puts, .each = IN_ANY, .deep = true},
     {.name = "many_unflushed_gets", .run = many_unflushed_gets, .each = IN_ANY},
+    {.name = "small_and_large_by_turns", .run = small_and_large_by_turns, .each = IN_ANY},
+    {.name = "the_next_holder_finds_all_puts",
+     .run = the_next_holder_finds_all_puts,
+     .each = IN_ANY},
+    {.name = "puts_go_out_by_themselves", .run = puts_go_out_by_themselves, .each = IN_ALLOCATE},
     {.name = "proc_null", .run = proc_null, .each = IN_ANY},
     {.name = "displacement_units_differ",
      .run = displacement_units_differ,

@@ -58,6 +58,37 @@ SentRequest swap() {
     return request;
 }
 
+/// Puts of two bytes, three times, and of one.
+struct SentPuts {
+    MessageHeader header{.kind = MessageKind::put,
+                         .op = 0,
+                         .element_kind = 0,
+                         .has_operand = 1,
+                         .element_size = 1,
+                         .element_extent = 1,
+                         .window = {.number = 3, .generation = 2},
+                         .runs = 2,
+                         .ticket = 0};
+    std::array<network::CopyRun, 2> runs{{{16, 2, 4, 3}, {64, 1, 0, 1}}};
+    std::size_t bytes = 7;
+
+    std::string flaw() const {
+        std::vector<std::byte> all(sizeof runs + bytes);
+        std::memcpy(all.data(), runs.data(), sizeof runs);
+        return network::flaw_of(header, all);
+    }
+};
+
+/// Gets of the same.
+SentPuts gets() {
+    SentPuts request;
+    request.header.kind = MessageKind::get;
+    request.header.has_operand = 0;
+    request.header.ticket = 0x100;
+    request.bytes = 0;
+    return request;
+}
+
 TEST(MessageCheck, WhatCallsSendIsGood) {
     SentRequest request;
     EXPECT_EQ(request.flaw(), "");
@@ -68,6 +99,8 @@ TEST(MessageCheck, WhatCallsSendIsGood) {
     request.operands = 0;
     EXPECT_EQ(request.flaw(), "");
     EXPECT_EQ(swap().flaw(), "");
+    EXPECT_EQ(SentPuts().flaw(), "");
+    EXPECT_EQ(gets().flaw(), "");
     EXPECT_EQ(network::flaw_of(bare(MessageKind::flush, 0x100), {}), "");
 }
 
@@ -100,6 +133,12 @@ TEST(MessageCheck, TicketsThatAreMissing) {
     request = {};
     request.header.op = RMALOCK_OP_NO_OP;
     EXPECT_EQ(request.flaw(), kMissing);
+    SentPuts copies = gets();
+    copies.header.ticket = 0;
+    EXPECT_EQ(copies.flaw(), kMissing);
+    copies = {};
+    copies.header.kind = MessageKind::put_flush;
+    EXPECT_EQ(copies.flaw(), kMissing);
     EXPECT_EQ(network::flaw_of(bare(MessageKind::flush, 0), {}), kMissing);
 }
 
@@ -119,6 +158,23 @@ TEST(MessageCheck, LengthsThatDoNotAgree) {
     request.runs[0].count = 2;
     request.operands = 4;
     EXPECT_EQ(request.flaw(), "more than one element to be swapped");
+}
+
+TEST(MessageCheck, PutsAndGetsThatDoNotAgree) {
+    SentPuts request;
+    request.header.element_size = request.header.element_extent = 8;
+    EXPECT_EQ(request.flaw(), "bytes are copied, not elements of 8 bytes, 8 apart");
+    request = gets();
+    request.header.has_operand = 1;
+    EXPECT_EQ(request.flaw(), "an operand where none is used");
+    request = {};
+    request.bytes = 6;
+    EXPECT_EQ(request.flaw(), "6 bytes of operands where 7 belong to the runs");
+    request.header.runs = 200;
+    EXPECT_EQ(request.flaw(), "not as many runs as the header says");
+    request = {};
+    request.runs[0].times = std::uint64_t{1} << 63; // twice as many: 0 bytes, modulo 2^64
+    EXPECT_EQ(request.flaw(), "a run of 9223372036854775808 times 2 bytes");
 }
 
 TEST(MessageCheck, AMessageIsDescribed) {

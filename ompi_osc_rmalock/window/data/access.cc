@@ -1,4 +1,5 @@
 // Put and get, and the memory they may touch.
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -69,9 +70,9 @@ Status Accesses::out_of_range(const char* call, Rank target, std::ptrdiff_t disp
 
 Status Accesses::move(Direction direction, const char* call, Rank target,
                       const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                      const TargetAddress& place, ucx::Completion* completion) {
+                      const TargetAddress& place, const Sending& sending) {
     if (place.network)
-        return move_far(direction, call, target, origin_side, target_side, place, completion);
+        return move_far(direction, call, target, origin_side, target_side, place, sending);
     order(direction);
     const int error = copy(direction, origin_side, target_side, place);
     if (error == 0)
@@ -81,22 +82,60 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
                 static_cast<unsigned long long>(place.address), std::strerror(error));
 }
 
+/// The runs of a put or get that go together.
+class Accesses::Collector {
+  public:
+    Collector(network::Remote& remote, Direction direction, Rank target, const Sending& sending)
+        : remote_(remote), direction_(direction), target_(target), sending_(sending) {}
+
+    /// False: this run is to go at once.
+    bool takes(const network::Copy& run) {
+        const bool small = run.bytes <= network::Outbox::kMostHeldAtOnce;
+        const bool more_of_them = count_ != 0 && small;
+        if (!sending_.collects ||
+            (!more_of_them && !remote_.collects(direction_, target_, run.bytes)))
+            return false;
+        runs_[count_++] = run;
+        if (count_ == runs_.size())
+            send();
+        return true;
+    }
+    void send() {
+        const std::span runs(runs_.data(), count_);
+        if (count_ != 0)
+            remote_.collect(direction_, target_, runs, sending_.completion);
+        count_ = 0;
+    }
+
+  private:
+    network::Remote& remote_;
+    const Direction direction_;
+    const Rank target_;
+    const Sending& sending_;
+    std::array<network::Copy, 64> runs_;
+    std::size_t count_ = 0;
+};
+
 Status Accesses::move_far(Direction direction, const char* call, Rank target,
                           const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                          const TargetAddress& place, ucx::Completion* completion) {
+                          const TargetAddress& place, const Sending& sending) {
     const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
+    Collector collector(*remote_, direction, target, sending);
     try {
         for_each_run(origin_side, target_side,
                      [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
                          auto* const mine = reinterpret_cast<std::byte*>(origin);
                          const std::uint64_t there = place.address + offset;
-                         if (table == nullptr) {
-                             remote_->move(direction, target, mine, bytes, there, completion);
+                         if (collector.takes({mine, bytes, there}))
                              return 0;
-                         }
-                         table->move(direction, mine, bytes, there, completion);
+                         if (table == nullptr)
+                             remote_->move(direction, target, mine, bytes, there,
+                                           sending.completion);
+                         else
+                             table->move(direction, mine, bytes, there, sending.completion);
                          return 0;
                      });
+        collector.send();
     } catch (const ucx::Error& error) {
         return fail(RMALOCK_ERR_INTERN, call, target, "%s", error.what());
     }
@@ -120,7 +159,7 @@ Status Accesses::transfer(Direction direction, const char* call, Rank target,
         access(call, target, displacement, target_side.low, target_side.high, place, &target_side);
     if (status != RMALOCK_OK || origin_side.bytes == 0)
         return status;
-    return move(direction, call, target, origin_side, target_side, place, completion);
+    return move(direction, call, target, origin_side, target_side, place, {completion, true});
 }
 
 Status Accesses::find_memory(Direction direction, const char* call, Rank target,
@@ -155,7 +194,8 @@ Status Accesses::move_contiguous(Direction direction, const char* call, Rank tar
                                  std::ptrdiff_t offset, const void* origin, std::size_t bytes,
                                  const TargetAddress& place, ucx::Completion* completion) {
     return move(direction, call, target, contiguous_layout(origin, bytes),
-                contiguous_layout(reinterpret_cast<void*>(offset), bytes), place, completion);
+                contiguous_layout(reinterpret_cast<void*>(offset), bytes), place,
+                {completion, true});
 }
 
 } // namespace rmalock::window

@@ -15,6 +15,12 @@
 
 namespace rmalock::window {
 
+/// How a copy goes across the network.
+struct Sending {
+    ucx::Completion* completion = nullptr;
+    bool collects = false; ///< one of many small ones may wait for others (Remote::collects)
+};
+
 /// The fourth of a window's layers (window.hh).
 class Accesses : public Epochs {
   public:
@@ -90,7 +96,7 @@ class Accesses : public Epochs {
     /// A copy that reports what failed. Across the network it is only begun.
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                const TargetAddress& place, ucx::Completion* completion = nullptr);
+                const TargetAddress& place, const Sending& sending = {});
     [[gnu::noinline]] Status move_contiguous(Direction direction, const char* call, Rank target,
                                              std::ptrdiff_t offset, const void* origin,
                                              std::size_t bytes, const TargetAddress& place,
@@ -102,9 +108,10 @@ class Accesses : public Epochs {
     /// A put under the target's accumulate lock, which is given back next: the next holder finds it.
     Status store_back(const char* call, Rank target, const rmalock_layout_t& origin_side,
                       const rmalock_layout_t& target_side, const TargetAddress& place);
+    class Collector;
     Status move_far(Direction direction, const char* call, Rank target,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
-                    const TargetAddress& place, ucx::Completion* completion);
+                    const TargetAddress& place, const Sending& sending);
 
     /// Calls combine(sharing) with what that needs: a mark, the lock, or neither.
     template <class Combine>
@@ -113,6 +120,9 @@ class Accesses : public Epochs {
 
     void send_accumulate(Rank target, const rmalock_combination_t& what,
                          const TargetAddress& place);
+    void copy_by_message(const network::MessageHeader& header, std::span<const std::byte> data,
+                         std::vector<std::byte>& result);
+    std::byte* own_memory() const;
     /// For pairs with gaps: a message takes gaps along, which the program's arrays may lack at their
     /// end, and must keep. What is fetched is there on return.
     void send_padded(Rank target, const rmalock_combination_t& what, const TargetAddress& place);

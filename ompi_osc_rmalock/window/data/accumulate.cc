@@ -256,7 +256,7 @@ Status Accesses::store_back(const char* call, Rank target, const rmalock_layout_
                             const rmalock_layout_t& target_side, const TargetAddress& place) {
     ucx::Completion copied;
     const Status status =
-        move(Direction::put, call, target, origin_side, target_side, place, &copied);
+        move(Direction::put, call, target, origin_side, target_side, place, {&copied});
     if (!place.network)
         return status;
     if (remote_->put_words_behind_data(target))

@@ -1,7 +1,7 @@
-// The accumulate family towards other nodes where CPUs do all atomics: messages that the target's
-// CPU applies with the kernels of the on-node path. One way for all of them, so that what one
-// origin does to an element stays in order. (Where a network adapter does atomics, all accumulates
-// take the target's accumulate lock.)
+// Messages that the target's CPU applies: the accumulate family towards other nodes where CPUs do
+// all atomics, with the kernels of the on-node path, and puts and gets that were collected.
+// Accumulates all go this way, so that what one origin does to an element stays in order. (Where a
+// network adapter does atomics, all accumulates take the target's accumulate lock.)
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -71,8 +71,8 @@ class Batch {
             data_.insert(data_.end(), operand_, operand_ + values);
             operand_ += values;
         }
-        remote_.send(target_, header_, data_, result_, result_ != nullptr ? values : 0,
-                     completion_);
+        remote_.send(target_, header_, data_,
+                     {result_, result_ != nullptr ? values : 0, completion_});
         result_ = result_ != nullptr ? result_ + values : nullptr;
         runs_.clear();
         elements_ = 0;
@@ -162,9 +162,10 @@ class MessageTurn {
     Sharing sharing_ = Sharing::shared;
 };
 
-std::vector<network::MessageRun> take_runs(std::span<const std::byte>& data, std::size_t count) {
-    std::vector<network::MessageRun> runs(count);
-    const auto bytes = take(data, count * sizeof(network::MessageRun));
+template <class Run>
+std::vector<Run> take_runs(std::span<const std::byte>& data, std::size_t count) {
+    std::vector<Run> runs(count);
+    const auto bytes = take(data, count * sizeof(Run));
     std::memcpy(runs.data(), bytes.data(), bytes.size());
     return runs;
 }
@@ -207,19 +208,43 @@ void Accesses::send_compare_and_swap(Rank target, std::size_t size, const void* 
     header.element_size = header.element_extent = static_cast<std::uint16_t>(size);
     header.runs = 1;
     remote_->send(target, header, std::span(data).first(sizeof run + 2 * size),
-                  static_cast<std::byte*>(result), size, nullptr);
+                  {static_cast<std::byte*>(result), size});
+}
+
+/// Puts and gets.
+void Accesses::copy_by_message(const network::MessageHeader& header,
+                               std::span<const std::byte> data, std::vector<std::byte>& result) {
+    const bool puts = network::is_put(header.kind);
+    const Direction direction = puts ? Direction::put : Direction::get;
+    for (const network::CopyRun& run : take_runs<network::CopyRun>(data, header.runs)) {
+        std::byte* place = own_memory() + run.offset;
+        const std::size_t all = run.bytes * run.times;
+        // copy_mapped only reads what it puts.
+        std::byte* other =
+            puts ? const_cast<std::byte*>(take(data, all).data()) : room_for(result, all);
+        for (std::uint64_t n = run.times; n-- > 0; place += run.stride, other += run.bytes)
+            copy_mapped(direction, other, place, run.bytes);
+    }
+}
+
+std::byte* Accesses::own_memory() const {
+    const Part& mine = part(rank());
+    return mine.mapped ? segment_.base() + mine.address
+                       : reinterpret_cast<std::byte*>(mine.address);
 }
 
 bool Accesses::apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
                              std::vector<std::byte>& result) {
+    if (network::is_copy(header.kind)) {
+        copy_by_message(header, data, result);
+        return true;
+    }
     const Part& mine = part(rank());
-    std::byte* const memory =
-        mine.mapped ? segment_.base() + mine.address : reinterpret_cast<std::byte*>(mine.address);
-    const std::vector<network::MessageRun> runs = take_runs(data, header.runs);
+    std::byte* const memory = own_memory();
+    const std::vector<network::MessageRun> runs = take_runs<network::MessageRun>(data, header.runs);
     const bool swaps = header.kind == network::MessageKind::compare_swap;
     const Kernels kernels = swaps ? Kernels{} : *kernels_of(header);
-    const bool fetches =
-        header.ticket != 0 && header.kind != network::MessageKind::accumulate_flush;
+    const bool fetches = header.ticket != 0 && !network::asks_for_word(header.kind);
     // The same rule as for origins of this node (accumulate.cc): a process that is not
     // alone in deciding how an element is accessed locks.
     const bool atomics = mine.mapped && (swaps || kernels.shared != nullptr);
@@ -256,19 +281,27 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     };
     if (!remote_->reaches(from, comm_.size))
         return here("the sender has no part in");
-    if (header.kind != network::MessageKind::compare_swap && kernels_of(header) == nullptr)
+    if (network::is_accumulate(header.kind) && kernels_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;
-    for (const network::MessageRun& run : runs_of(header, data)) {
-        // The gap behind the last element may lie outside.
-        const std::uint64_t bytes = (run.count - 1) * header.element_extent + header.element_size;
-        const bool within = regions_ != nullptr ? regions_->mine().has(run.offset, bytes)
-                                                : run.offset <= size && bytes <= size - run.offset;
-        if (!within)
-            return here(std::to_string(bytes) + " bytes at displacement " +
-                        std::to_string(run.offset) + " are outside the memory of");
+    std::string flaw;
+    const auto look = [&](std::uint64_t offset, std::uint64_t bytes) {
+        const bool within = regions_ != nullptr ? regions_->mine().has(offset, bytes)
+                                                : offset <= size && bytes <= size - offset;
+        if (!within && flaw.empty())
+            flaw = here(std::to_string(bytes) + " bytes at displacement " + std::to_string(offset) +
+                        " are outside the memory of");
+    };
+    if (network::is_copy(header.kind)) {
+        for (const auto& run : network::runs_of<network::CopyRun>(header, data))
+            for (std::uint64_t n = 0; n < run.times; ++n)
+                look(run.offset + n * run.stride, run.bytes);
+        return flaw;
     }
-    return "";
+    // The gap behind the last element may lie outside.
+    for (const auto& run : network::runs_of(header, data))
+        look(run.offset, (run.count - 1) * header.element_extent + header.element_size);
+    return flaw;
 }
 
 } // namespace rmalock::window
