@@ -713,11 +713,38 @@ bool same(const char* what, const ucx::Counters& expected) {
     return false;
 }
 
+struct VerbsOfPuts {
+    ucx::Counters put, flush, put_and_unlock, put_get_and_unlock;
+};
+
+/// Of puts of so many bytes to rank 0, and of gets.
+bool verbs_of_puts(rmalock_window_t* window, std::size_t bytes, const VerbsOfPuts& expected) {
+    std::vector<std::byte> from(bytes), to(bytes);
+    const auto mine = plain(from.data(), bytes), into = plain(to.data(), bytes),
+               there = plain(nullptr, bytes);
+    const auto lock = [&] {
+        const bool locked = rmalock_lock(window, true, 0, false) == RMALOCK_OK;
+        verbs();
+        return locked;
+    };
+    const auto put = [&] {
+        return rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
+    };
+    bool good = lock() && put() && same("put", expected.put);
+    good &= rmalock_flush(window, 0) == RMALOCK_OK && same("flush", expected.flush);
+    good &= put() && rmalock_unlock(window, 0) == RMALOCK_OK;
+    good &= same("put and unlock", expected.put_and_unlock);
+    good &= lock() && put();
+    good &= rmalock_get(window, "MPI_Get", 0, 0, &into, &there, nullptr) == RMALOCK_OK;
+    good &= rmalock_unlock(window, 0) == RMALOCK_OK;
+    return good && same("put, get and unlock", expected.put_get_and_unlock);
+}
+
 /// The table of round trips in docs/multi-host.md: rank 3 at a target on the other node, nobody
 /// else about.
 bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unlock,
                     bool puts_go_along) {
-    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
     spec.params.lock = lock;
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
@@ -726,7 +753,6 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
     bool good = true;
     if (member.rank == 3) {
         std::uint64_t value = 1;
-        const auto mine = plain(&value, sizeof value), there = plain(nullptr, sizeof value);
         verbs();
         for (const bool exclusive : {true, false}) {
             good &= rmalock_lock(window, exclusive, 0, false) == RMALOCK_OK;
@@ -736,32 +762,25 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
             good &= rmalock_unlock(window, 0) == RMALOCK_OK;
             good &= same("unlock", unlock);
         }
-        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
-        verbs();
-        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
-        good &= same("put", {.puts = 1});
-        good &= rmalock_flush(window, 0) == RMALOCK_OK;
-        good &= same("flush", {.flushes = 1});
         std::uint64_t before = 0;
+        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
         good &= rmalock_compare_and_swap(window, 0, 0, sizeof value, &value, &before, &before) ==
                 RMALOCK_OK;
+        verbs();
         good &= rmalock_flush_local(window, 0) == RMALOCK_OK;
         good &= rmalock_flush(window, 0) == RMALOCK_OK; // the answer was one
-        good &= same("compare_and_swap", {.messages = 1}) && before == 1;
-        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
         good &= rmalock_unlock(window, 0) == RMALOCK_OK;
-        ucx::Counters with_put = unlock;
-        with_put.puts = 1;
-        with_put.flushes = puts_go_along ? 0 : 1; // that had to be waited for by itself
-        good &= same("put and unlock", with_put);
-        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK;
-        verbs();
-        good &= rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
-        good &= rmalock_get(window, "MPI_Get", 0, 0, &mine, &there, nullptr) == RMALOCK_OK;
-        good &= rmalock_unlock(window, 0) == RMALOCK_OK;
-        ucx::Counters with_get = unlock;
-        with_get.puts = with_get.gets = with_get.flushes = 1;
-        good &= same("put, get and unlock", with_get);
+        good &= same("compare_and_swap", unlock) && before == 0;
+        ucx::Counters large = unlock, large_and_get = unlock;
+        large.puts = 1;
+        large.flushes = puts_go_along ? 0 : 1; // that had to be waited for by itself
+        large_and_get.puts = large_and_get.gets = large_and_get.flushes = 1;
+        good &= verbs_of_puts(window, 5000, {{.puts = 1}, {.flushes = 1}, large, large_and_get});
+        // Small ones go by message, which the flush or the release sends.
+        ucx::Counters small = unlock, small_and_get = unlock;
+        small.messages = 1;
+        small_and_get.messages = 2;
+        good &= verbs_of_puts(window, 8, {{}, {.messages = 1}, small, small_and_get});
     }
     return rmalock_window_free(window) == RMALOCK_OK && good;
 }
