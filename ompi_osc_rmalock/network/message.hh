@@ -1,5 +1,5 @@
 // Active messages between the processes of a window: accumulates, and small puts and gets that were
-// collected, which the target's CPU applies, and their acknowledgement. Everything else that windows
+// collected, which the target's CPU applies, and their acknowledgement; the end of an epoch. Everything else that windows
 // do across the network needs no code at the target.
 #pragma once
 
@@ -20,6 +20,7 @@ enum class MessageKind : std::uint8_t {
     put,              ///< CopyRuns, the bytes
     put_flush,        ///< the same -> flushed, when it and all sent before have been applied
     get,              ///< CopyRuns -> result, the bytes
+    complete,         ///< the sender's epoch is, for this target; no data
     flush,            ///< -> flushed, when everything sent before has been applied
     result,           ///< an answer, with data
     flushed,          ///< an answer

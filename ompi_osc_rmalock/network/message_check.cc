@@ -16,9 +16,9 @@ std::string name_of(const char* const (&names)[kNames], unsigned number) {
 }
 
 std::string name_of_kind(MessageKind kind) {
-    static constexpr const char* kNames[] = {"accumulate", "accumulate_flush", "compare_swap",
-                                             "put",        "put_flush",        "get",
-                                             "flush",      "result",           "flushed"};
+    static constexpr const char* kNames[] = {
+        "accumulate", "accumulate_flush", "compare_swap", "put",    "put_flush",
+        "get",        "complete",         "flush",        "result", "flushed"};
     return name_of(kNames, static_cast<unsigned>(kind));
 }
 
@@ -69,7 +69,8 @@ std::string flaw_of_operation(const MessageHeader& header) {
 
 std::string flaw_of_ticket(const MessageHeader& header) {
     const bool changes = header.kind == MessageKind::accumulate && header.op != RMALOCK_OP_NO_OP;
-    const bool answered = !changes && header.kind != MessageKind::put;
+    const bool answered =
+        !changes && header.kind != MessageKind::put && header.kind != MessageKind::complete;
     return header.ticket == 0 && answered ? "the ticket for the answer is missing" : "";
 }
 
@@ -124,7 +125,7 @@ std::string describe(const MessageHeader& header, std::span<const std::byte> dat
     std::string what = name_of_kind(header.kind);
     if (is_accumulate(header.kind))
         what += " (" + name_of_operation(header) + ")";
-    if (!runs.empty() && header.kind < MessageKind::flush)
+    if (!runs.empty() && header.kind < MessageKind::complete)
         what += " of elements of " + std::to_string(header.element_size) +
                 " bytes, the first at displacement " + std::to_string(runs[0].offset);
     char rest[96];
@@ -138,7 +139,7 @@ std::string flaw_of(const MessageHeader& header, std::span<const std::byte> data
     if (header.kind > MessageKind::flushed)
         return "no kind of message";
     std::string flaw = flaw_of_ticket(header);
-    if (header.kind == MessageKind::flush)
+    if (header.kind == MessageKind::flush || header.kind == MessageKind::complete)
         return flaw.empty() && !data.empty() ? "data where none are used" : flaw;
     if (flaw.empty())
         flaw = flaw_of_operation(header);

@@ -14,7 +14,7 @@ Outbox::~Outbox() {
 /// With mutex_ locked, as all below.
 void Outbox::count(const MessageHeader& header, std::uint64_t bytes) {
     const std::uint64_t sent = sent_.load(std::memory_order_relaxed) + bytes;
-    if (header.kind != MessageKind::put)
+    if (header.kind != MessageKind::put && header.kind != MessageKind::complete)
         behind_others_.store(sent, std::memory_order_release);
     sent_.store(sent, std::memory_order_release);
     used_.store(true, std::memory_order_release);

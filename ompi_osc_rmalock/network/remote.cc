@@ -312,6 +312,17 @@ void Remote::complete(Rank target) {
         worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
 }
 
+bool Remote::send_complete(Rank target) {
+    ucx::Peer& to = peer(target);
+    if (!by_cpu_ || (ucx::Worker::has_unflushed_data(to) && !worker().orders_all(to)))
+        return false;
+    begin_verb();
+    MessageHeader header{};
+    header.kind = MessageKind::complete;
+    send(target, header, {}, {});
+    return true;
+}
+
 void Remote::complete_each(std::span<const Rank> targets) {
     std::vector<Reachable*> asked;
     std::vector<ucx::Peer*> peers;

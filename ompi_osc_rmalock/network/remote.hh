@@ -76,6 +76,10 @@ class Remote final : public fabric::RemoteWords {
     void flush_local_all();
     /// Complete at the target as well. (flush() is for words and moves only.)
     void complete(Rank target);
+    /// Has the target's window know that this process's epoch is complete, once all that it was sent
+    /// has been applied. What is complete at this side flush_local() says. False: it cannot come
+    /// behind all of that, and nothing was sent.
+    bool send_complete(Rank target);
     /// Of several targets, side by side.
     void complete_each(std::span<const Rank> targets);
     void complete_all();

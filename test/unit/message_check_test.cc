@@ -102,6 +102,7 @@ TEST(MessageCheck, WhatCallsSendIsGood) {
     EXPECT_EQ(SentPuts().flaw(), "");
     EXPECT_EQ(gets().flaw(), "");
     EXPECT_EQ(network::flaw_of(bare(MessageKind::flush, 0x100), {}), "");
+    EXPECT_EQ(network::flaw_of(bare(MessageKind::complete, 0), {}), "");
 }
 
 TEST(MessageCheck, OperationsThatAreNotThere) {
@@ -121,7 +122,7 @@ TEST(MessageCheck, OperationsThatAreNotThere) {
     request.header.element_extent = 4;
     EXPECT_EQ(request.flaw(), "elements of 8 bytes, 4 apart");
     request = {};
-    request.header.kind = static_cast<MessageKind>(9);
+    request.header.kind = static_cast<MessageKind>(77);
     EXPECT_EQ(request.flaw(), "no kind of message");
 }
 

@@ -793,10 +793,10 @@ TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
                      [lock](Member& m) { return verbs_of_calls(m, lock, {.fetches = 1}, true); });
 }
 
-/// MPI_Win_complete waits for all its targets at once: rank 0 for the others, each on a node of its
-/// own.
-bool complete_in_one_round_trip(Member& member) {
-    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+/// MPI_Win_complete goes behind what was sent to its targets, or, where gets are under way, waits for
+/// all of them at once: rank 0 for the others, each on a node of its own.
+bool complete_in_round_trips(Member& member, bool gets) {
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
@@ -820,8 +820,13 @@ bool complete_in_one_round_trip(Member& member) {
         sum.op = RMALOCK_OP_SUM;
         sum.kernels = rmalock_kernels_of(sum.element, sum.op);
         sum.target_side = &there;
+        std::vector<std::byte> large(5000);
+        const auto into = plain(large.data(), large.size()), from = plain(nullptr, large.size());
         good &= rmalock_start(window, targets.data(), 3, false) == RMALOCK_OK;
         for (const int target : targets) {
+            if (gets)
+                good &=
+                    rmalock_get(window, "MPI_Get", target, 64, &into, &from, nullptr) == RMALOCK_OK;
             good &= rmalock_put(window, "MPI_Put", target, 0, &mine, &there, nullptr) == RMALOCK_OK;
             good &= rmalock_accumulate(window, "MPI_Accumulate", target, sizeof round, &sum) ==
                     RMALOCK_OK;
@@ -830,13 +835,14 @@ bool complete_in_one_round_trip(Member& member) {
         rmalock_window_counters(window, &before);
         good &= rmalock_complete(window) == RMALOCK_OK;
         rmalock_window_counters(window, &after);
-        good &= *after.round_trips - *before.round_trips == 1;
+        good &= *after.round_trips - *before.round_trips == (gets ? 1 : 0);
     }
     return rmalock_window_free(window) == RMALOCK_OK && good;
 }
 
-TEST(Nodes, CompleteTakesOneRoundTripForAllTargets) {
-    on_nodes(4, 1, "cpu", complete_in_one_round_trip);
+TEST(Nodes, CompleteTakesNoRoundTripOrOneForAllTargets) {
+    for (const bool gets : {false, true})
+        on_nodes(4, 1, "cpu", [gets](Member& m) { return complete_in_round_trips(m, gets); });
 }
 
 /// A word of rank 0 that rank 1 can reach without any window.

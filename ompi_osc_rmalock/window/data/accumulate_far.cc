@@ -235,6 +235,10 @@ std::byte* Accesses::own_memory() const {
 
 bool Accesses::apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
                              std::vector<std::byte>& result) {
+    if (header.kind == network::MessageKind::complete) {
+        complete_by_message();
+        return true;
+    }
     if (network::is_copy(header.kind)) {
         copy_by_message(header, data, result);
         return true;
@@ -281,6 +285,8 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
     };
     if (!remote_->reaches(from, comm_.size))
         return here("the sender has no part in");
+    if (header.kind == network::MessageKind::complete)
+        return "";
     if (network::is_accumulate(header.kind) && kernels_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;

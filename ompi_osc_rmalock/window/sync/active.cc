@@ -1,9 +1,11 @@
 // Active target: fence, and post/start/complete/wait.
 //
-// A post sets the poster's bit at each origin; a complete adds one to a counter at each
-// target. Both are verbs of the fabric, so neither side sends messages.
+// A post sets the poster's bit at each origin; a complete adds one to a counter at each target. Both
+// are verbs of the fabric. Where CPUs do the network's atomics, a complete is a message behind all
+// else that was sent to the target, and waits for none of it there.
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "fabric/layout.hh"
 #include "window/sync/epochs.hh"
@@ -71,14 +73,24 @@ Status Epochs::complete() {
             return status;
         targets.swap(targets_);
     }
+    // The word comes behind all that was sent to the target, or waits for it.
+    const auto behind = std::partition(targets.begin(), targets.end(), [this](Rank target) {
+        return !is_far(target) || !remote_->send_complete(target);
+    });
     std::vector<Rank> far;
-    std::copy_if(targets.begin(), targets.end(), std::back_inserter(far),
+    std::copy_if(targets.begin(), behind, std::back_inserter(far),
                  [this](Rank target) { return is_far(target); });
     if (!far.empty())
         remote_->complete_each(far);
-    for (const Rank target : targets)
+    for (const Rank target : std::span(targets.begin(), behind))
         fabric_.add({target, Slots::completions}, 1);
+    for (const Rank target : std::span(behind, targets.end()))
+        remote_->flush_local(target);
     return RMALOCK_OK;
+}
+
+void Epochs::complete_by_message() {
+    fabric_.fetch_add({rank(), Slots::completions}, 1);
 }
 
 Status Epochs::post(const int* group, int count, bool nocheck) {

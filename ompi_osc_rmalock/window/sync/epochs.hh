@@ -39,6 +39,8 @@ class Epochs : public Observed {
     Status test(bool& done);
 
   protected:
+    /// An origin's MPI_Win_complete has come as a message.
+    void complete_by_message();
     Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<network::Remote> remote);
     ~Epochs() = default;
