@@ -140,6 +140,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/data/accumulate.cc \
 	ompi_osc_rmalock/window/data/accumulate_far.cc \
 	ompi_osc_rmalock/window/data/accumulate_intrinsic.cc \
+	ompi_osc_rmalock/window/data/collector.hh \
 	ompi_osc_rmalock/window/data/kernels.cc \
 	ompi_osc_rmalock/window/data/element_ops.hh \
 	ompi_osc_rmalock/window/data/element_starts.hh \

@@ -1,5 +1,4 @@
 // Put and get, and the memory they may touch.
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -81,40 +80,6 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
                 "its memory at %#llx cannot be reached: %s",
                 static_cast<unsigned long long>(place.address), std::strerror(error));
 }
-
-/// The runs of a put or get that go together.
-class Accesses::Collector {
-  public:
-    Collector(network::Remote& remote, Direction direction, Rank target, const Sending& sending)
-        : remote_(remote), direction_(direction), target_(target), sending_(sending) {}
-
-    /// False: this run is to go at once.
-    bool takes(const network::Copy& run) {
-        const bool small = run.bytes <= network::Outbox::kMostHeldAtOnce;
-        const bool more_of_them = count_ != 0 && small;
-        if (!sending_.collects ||
-            (!more_of_them && !remote_.collects(direction_, target_, run.bytes)))
-            return false;
-        runs_[count_++] = run;
-        if (count_ == runs_.size())
-            send();
-        return true;
-    }
-    void send() {
-        const std::span runs(runs_.data(), count_);
-        if (count_ != 0)
-            remote_.collect(direction_, target_, runs, sending_.completion);
-        count_ = 0;
-    }
-
-  private:
-    network::Remote& remote_;
-    const Direction direction_;
-    const Rank target_;
-    const Sending& sending_;
-    std::array<network::Copy, 64> runs_;
-    std::size_t count_ = 0;
-};
 
 Status Accesses::move_far(Direction direction, const char* call, Rank target,
                           const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "network/message.hh"
+#include "window/data/collector.hh"
 #include "window/data/elements.hh"
 #include "window/data/kernels.hh"
 #include "window/sync/epochs.hh"
 
 namespace rmalock::window {
-
-/// How a copy goes across the network.
-struct Sending {
-    ucx::Completion* completion = nullptr;
-    bool collects = false; ///< one of many small ones may wait for others (Remote::collects)
-};
 
 /// The fourth of a window's layers (window.hh).
 class Accesses : public Epochs {
@@ -108,7 +103,6 @@ class Accesses : public Epochs {
     /// A put under the target's accumulate lock, which is given back next: the next holder finds it.
     Status store_back(const char* call, Rank target, const rmalock_layout_t& origin_side,
                       const rmalock_layout_t& target_side, const TargetAddress& place);
-    class Collector;
     Status move_far(Direction direction, const char* call, Rank target,
                     const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                     const TargetAddress& place, const Sending& sending);
