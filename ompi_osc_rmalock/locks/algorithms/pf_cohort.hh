@@ -171,6 +171,16 @@ struct PfCohortWords {
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
     static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostNodes + 1;
+
+    // Of critical sections that come in a message (section.hh). An exclusive one is a cohort of its
+    // own, as in P8.
+    static constexpr bool admits_section(Value s, bool exclusive) {
+        return exclusive ? (s & ~kPhase) == 0 : exclusives(s) == 0;
+    }
+    static constexpr bool section_alone(Value s, bool exclusive) {
+        return exclusive ? (s & ~kPhase) == kX1 : exclusives(s) == 0;
+    }
+    static constexpr Value section1(bool exclusive) { return exclusive ? kX1 : kReader1; }
 };
 
 template <fabric::Fabric F>
@@ -179,6 +189,19 @@ class PfCohort : private PfCohortWords {
     using Role = typename Group::Role;
 
   public:
+    using SectionWords = PfCohortWords;
+    /// S, for section.hh.
+    Word section_word(Rank target) const { return word(target, kS); }
+    /// Whether readers of this node are counted on it, so that a shared lock takes no round trip.
+    bool is_member(Rank target) {
+        const Word a = counter(my_node_, target);
+        return nodes_.element(target) != my_node_ && Members<F>::is_member(fabric_.get(a)) &&
+               members_.possible(a, target);
+    }
+    static Hold section_hold(bool exclusive) {
+        return {exclusive ? kAlone | Cohort<F>::hold({}, 0).opaque : kByHome};
+    }
+
     static constexpr LockTraits kTraits{
         .name = "pf_cohort", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
 

@@ -175,6 +175,13 @@ class AllGate {
     Hold finish_exclusive(Rank target, Value seen) { return exclusives_.finish(target, seen); }
     void release_exclusive(Rank target, Hold hold) { exclusives_.release(target, hold); }
 
+    // Of critical sections that come in a message (locks/parts/section.hh), at the origin.
+    void announce_exclusive(Rank target) { exclusives_.announce(target); }
+    void strike_exclusive(Rank target) { exclusives_.strike(target); }
+    Hold take_over_exclusive(Rank target) { return exclusives_.take_over(target); }
+    /// M, as this process reads it.
+    Word mark() const { return parts_.mark; }
+
     /// How often this process has changed the side that the gate is for.
     std::uint64_t changes() const { return parts_.changes; }
 

@@ -51,6 +51,12 @@ class GateExclusives {
             leave_room();
     }
 
+    // Sections (section.hh), at the origin: before one goes; when it is over; when it was left to
+    // the origin, and nothing was done.
+    void announce(Rank target) { record_holder(target); }
+    void strike(Rank target) { holders_.leave(target); }
+    Hold take_over(Rank target) { return look(target, L::section_hold(true)); }
+
   private:
     void record_holder(Rank target) {
         if constexpr (!kGatedAlways)

@@ -9,6 +9,7 @@
 #include "fabric/layout.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/pf_mcs.hh"
+#include "locks/parts/section.hh"
 #include "locks/window_lock/lock_config.hh"
 #include "locks/window_lock/window_lock.hh"
 
@@ -25,7 +26,8 @@ class GatedLock final : public WindowLock {
                     : nullptr),
           qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()),
                   QueueNodes::Room::of(fabric.size())),
-          lock_(env(fabric, kept_ ? *kept_ : config)), nodes_(config.machine.nodes),
+          fabric_(fabric), lock_(env(fabric, kept_ ? *kept_ : config)),
+          nodes_(config.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
                 nodes_.seen_by(fabric.self(), config.machine.nodes, holders(fabric, config)),
                 config.thresholds.patience) {}
@@ -52,6 +54,42 @@ class GatedLock final : public WindowLock {
     }
     void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
+    bool takes_sections() const override { return kSections; }
+    bool reads_here(Rank target) override {
+        if constexpr (kSections)
+            return lock_.is_member(target);
+        return false;
+    }
+    SectionEntry enter_section(bool exclusive) override {
+        if constexpr (kSections)
+            return at_home([=](auto& home) { return home.enter(exclusive); });
+        return SectionEntry::busy;
+    }
+    bool leave_section(bool exclusive) override {
+        if constexpr (kSections)
+            return at_home([=](auto& home) { return home.leave(exclusive); });
+        return false;
+    }
+    void announce_section(Rank target, bool exclusive) override {
+        if constexpr (kSections)
+            if (exclusive)
+                gate_.announce_exclusive(target);
+    }
+    void strike_section(Rank target, bool exclusive) override {
+        if constexpr (kSections)
+            if (exclusive)
+                gate_.strike_exclusive(target);
+    }
+    Hold section_hold(bool exclusive) const override {
+        if constexpr (kSections)
+            return Lock::section_hold(exclusive);
+        return {};
+    }
+    Hold take_over_section(Rank target, bool exclusive) override {
+        if constexpr (kSections)
+            return exclusive ? gate_.take_over_exclusive(target) : Lock::section_hold(false);
+        return {};
+    }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
     Value most_in_a_row() const override {
         if constexpr (requires { lock_.most_in_a_row(); })
@@ -61,6 +99,18 @@ class GatedLock final : public WindowLock {
     }
 
   private:
+    static constexpr bool kSections = TakesSections<Lock> && !F::kOneNode;
+
+    /// By the verbs of CPUs, whose words are named by their place on the node.
+    template <class Do>
+    auto at_home(Do act) {
+        auto cpu = fabric_.parts();
+        const Word mark = gate_.mark();
+        SectionAtHome<typename Lock::SectionWords, fabric::CpuFabric> home(
+            cpu, {cpu.self(), lock_.section_word(fabric_.self()).slot},
+            {fabric_.part_of(mark.rank), mark.slot});
+        return act(home);
+    }
     LockEnv<F> env(F& fabric, const LockConfig& config) {
         return {.fabric = fabric,
                 .home = fabric::WindowSlots::lock,
@@ -77,6 +127,7 @@ class GatedLock final : public WindowLock {
 
     const std::unique_ptr<const LockConfig> kept_; ///< where the lock refers to the machine
     QueueNodes qnodes_;
+    F& fabric_;
     Lock lock_;
     const NodeTable nodes_;
     Gate gate_;

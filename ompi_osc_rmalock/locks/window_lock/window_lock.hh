@@ -5,6 +5,7 @@
 
 #include "fabric/hybrid.hh"
 #include "locks/lock.hh"
+#include "locks/parts/section.hh"
 
 namespace rmalock::locks {
 
@@ -29,6 +30,23 @@ class WindowLock {
     /// How often this process has changed the side that the gate is for
     /// (locks/window_lock/all_gate.hh).
     virtual std::uint64_t gate_changes() const = 0;
+
+    // Critical sections that come in a message (locks/parts/section.hh).
+    /// Whether there are; else none of what follows is called.
+    virtual bool takes_sections() const { return false; }
+    /// Whether a shared lock takes no round trip now, so that it need not go along with anything.
+    virtual bool reads_here(Rank) { return false; }
+    /// At home, of this process's own target. Any thread may call; none of it waits, or uses the
+    /// network.
+    virtual SectionEntry enter_section(bool) { return SectionEntry::busy; }
+    virtual bool leave_section(bool) { return false; }
+    /// At the origin: before the section goes; when it is over, or was refused; the lock, if it was
+    /// left to the origin, with or without the operations done.
+    virtual void announce_section(Rank, bool) {}
+    virtual void strike_section(Rank, bool) {}
+    virtual Hold section_hold(bool) const { return {}; }
+    virtual Hold take_over_section(Rank, bool) { return {}; }
+
     /// How many exclusives of a node may follow one another before those of other nodes that wait.
     virtual Value most_in_a_row() const = 0;
 };

@@ -1,0 +1,106 @@
+// A critical section that comes in one message: the target's CPU takes the lock, does the operations
+// and gives it back. In front of a lock whose home is one word, S.
+//
+//    origin   record(t);  send the operations;  await what home says
+//    home     if exclusive and M: busy
+//             s = S until CAS(S, s -> s + its registration) == s;  not free for it: busy
+//             if exclusive and M: nothing is done
+//             else do the operations
+//             if CAS(S, s + its registration -> s) == s: over, else the origin holds the lock
+//    origin   busy: strike(t); acquire as always
+//             it holds the lock, nothing was done: look at the gate as always, do them, release
+//             it holds the lock: release
+//             over: strike(t)
+//
+// Why it excludes: the registration is the one that an origin's own atomic makes, and it is made
+// only where that would have been admitted at once. Until it is taken back all others see it.
+//
+// Races. Another process that registers meanwhile finds a holder, and waits to be told by it. The
+// home cannot tell: it is in the handler of a message, where nothing may wait. So it takes its
+// registration back only by a CAS that fails then, and leaves the release to the origin, which does
+// what it does for a lock that it has acquired itself. Where readers are admitted one after another,
+// others of them may come and go: a CAS that fails is tried again for as long as no exclusive is
+// there.
+//
+// R1 of all_gate.hh: the origin is in its holder record before the message goes, so a lock_all
+// either finds it there, and looks at the target, or has set every M before the home reads its own.
+//
+// Fairness: nothing is overtaken that is registered. A reader that finds no exclusive is admitted by
+// every lock here.
+//
+// Cost: one message each way; at home 2 atomics and 1 get, for an exclusive 2 gets more.
+#pragma once
+
+#include "fabric/concept.hh"
+#include "locks/lock.hh"
+
+namespace rmalock::locks {
+
+/// A lock whose critical sections may come in a message. Its words say when one may begin, how it is
+/// registered, and whether nobody waits for its end; section_hold() is what the origin has whose
+/// section was left to it.
+template <class L>
+concept TakesSections = requires(const L& lock, L& reads, Rank target, Value s, bool exclusive) {
+    { L::SectionWords::admits_section(s, exclusive) } -> std::same_as<bool>;
+    { L::SectionWords::section1(exclusive) } -> std::same_as<Value>;
+    { L::SectionWords::section_alone(s, exclusive) } -> std::same_as<bool>;
+    { lock.section_word(target) } -> std::same_as<Word>;
+    { reads.is_member(target) } -> std::same_as<bool>;
+    { L::section_hold(exclusive) } -> std::same_as<Hold>;
+};
+
+/// How a section begins.
+enum class SectionEntry {
+    busy,    ///< nothing has happened
+    closed,  ///< the lock is taken, but a lock_all may be inside: the origin has to see to that
+    entered, ///< the operations may be done
+};
+
+template <class Words, fabric::Fabric F>
+class SectionAtHome {
+  public:
+    /// `mark`: M of all_gate.hh, as a process of this node reads it.
+    SectionAtHome(F& fabric, Word s, Word mark) : fabric_(fabric), s_(s), mark_(mark) {}
+
+    SectionEntry enter(bool exclusive) {
+        if ((exclusive && marked()) || !change([exclusive](Value s) {
+                return Change{Words::admits_section(s, exclusive), Words::section1(exclusive)};
+            }))
+            return SectionEntry::busy;
+        return exclusive && marked() ? SectionEntry::closed : SectionEntry::entered;
+    }
+    /// False: the lock is the origin's.
+    bool leave(bool exclusive) {
+        return change([exclusive](Value s) {
+            return Change{Words::section_alone(s, exclusive),
+                          Value{0} - Words::section1(exclusive)};
+        });
+    }
+
+  private:
+    /// What becomes of S, if it may.
+    struct Change {
+        bool allowed;
+        Value operand;
+    };
+
+    bool marked() { return fabric_.get(mark_) != 0; }
+    template <class May>
+    bool change(May may) {
+        const auto mark = fabric_.mark();
+        for (;;) {
+            const Value seen = fabric_.get(s_);
+            const auto [allowed, operand] = may(seen);
+            if (!allowed)
+                return false;
+            if (fabric_.compare_swap(s_, seen, seen + operand) == seen)
+                return true;
+            fabric_.rewind(mark); // others came and went: no wait, each try follows their progress
+        }
+    }
+
+    F& fabric_;
+    Word s_, mark_;
+};
+
+} // namespace rmalock::locks
