@@ -8,6 +8,7 @@ harness_headers = \
 	test/harness/counting.hh \
 	test/harness/delayed.hh \
 	test/harness/lock_parts.hh \
+	test/harness/section.hh \
 	test/harness/stress.hh \
 	test/harness/thread_words.hh
 
@@ -26,6 +27,7 @@ unit_sources = \
 	test/unit/counts_test.cc \
 	test/unit/epoch_test.cc \
 	test/unit/courtesy_test.cc \
+	test/unit/rounds_test.cc \
 	test/unit/groups_test.cc \
 	test/unit/held_test.cc \
 	test/unit/loops_test.cc \

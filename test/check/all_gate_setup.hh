@@ -83,7 +83,7 @@ class GatedWindow {
   public:
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
-        : fabric_(real), first_(first),
+        : fabric_(real), first_(first), second_(setup.nodes.members(1).front()),
           qnodes_(real.self(), first + Words::kQueueNodes, {Words::kNodes}), lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
                 setup.seen_by(real.self(), first + Words::holders(setup.view())), setup.limits),
@@ -111,6 +111,24 @@ class GatedWindow {
         GatedWindow& w_;
     };
 
+    auto section(Rank target) requires locks::TakesSections<Lock> {
+        return locks::SectionAtHome<typename Lock::SectionWords, F>(
+            fabric_, lock_.section_word(target),
+            {target < second_ ? 0 : second_, gate_.mark().slot});
+    }
+    void announce(Rank target, bool exclusive) {
+        if (exclusive)
+            gate_.announce_exclusive(target);
+    }
+    void strike(Rank target, bool exclusive) {
+        if (exclusive)
+            gate_.strike_exclusive(target);
+    }
+    locks::Hold take_over(Rank target, bool exclusive) {
+        return exclusive ? gate_.take_over_exclusive(target) : section_hold(false);
+    }
+    static locks::Hold section_hold(bool exclusive) { return Lock::section_hold(exclusive); }
+
   private:
     locks::LockEnv<F> env(const GatedSetup& setup) {
         locks::LockLimits limits = kSmallest;
@@ -123,6 +141,7 @@ class GatedWindow {
 
     F fabric_;
     const Slot first_;
+    const Rank second_; ///< the first rank of the second node
     locks::QueueNodes qnodes_;
     Lock lock_;
     locks::AllGate<F, Lock, Waits> gate_;

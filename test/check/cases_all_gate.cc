@@ -188,6 +188,33 @@ void add_over_nodes(std::vector<Case>& cases) {
     add_over_nodes_deep(cases);
 }
 
+/// Critical sections that come in messages, to a lock behind the gate.
+void add_sections(std::vector<Case>& cases) {
+    using namespace all_gate_fault;
+    const Script w1 = writer(1), s1 = sections(Mode::exclusive, 1),
+                 s2 = sections(Mode::exclusive, 2), a1 = all_locker(1), all = all_locker(2);
+    const auto on = over_nodes_to(cases);
+    const auto large = [&](int preemptions = -1) { too_large(cases.back(), preemptions); };
+    on(1, "1A+1S N=1", {all_locker(3), s2});
+    large();
+    on(1, "1A+1S N=1 K=1", {all_locker(3), s2}, kAtOnce);
+    large(5);
+    on(2, "1A+1W+1S N=2 once", {a1, w1, s1});
+    large(4);
+    on(2, "2A+1S N=2 once", {a1, a1, s1});
+    large();
+    on(2, "1A+1W+1S N=2 once K=1", {a1, w1, s1}, kAtOnce);
+    large(4);
+    const auto wrong = [&]<class Fault>(Fault, const char* name) {
+        cases.push_back(gate<Fault, locks::PfCohort>(name, "1A+1S N=1", {all_locker(3), s2},
+                                                     Failure::exclusion));
+        too_large(cases.back(), -1);
+    };
+    wrong(NoLook{}, "all_gate+pf_cohort/section_no_look");
+    wrong(SectionLooksFirst{}, "all_gate+pf_cohort/section_looks_first");
+    wrong(NoEntry{}, "all_gate+pf_cohort/section_unannounced");
+}
+
 /// With waits as they are shipped: somebody has to tell (locks/parts/node_event_count.hh).
 void add_told(std::vector<Case>& cases) {
     const Script w = writer(2), w1 = writer(1), r = reader(2), r1 = reader(1), all = all_locker(2),
@@ -445,6 +472,7 @@ void add_all_gate(std::vector<Case>& cases) {
     add_stories<locks::DirectPassive>(cases, "all_gate", false);
     add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs");
     add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort");
+    add_sections(cases);
     add_over_nodes(cases);
     add_told(cases);
     add_mutants(cases);

@@ -262,6 +262,45 @@ void add_reader_groups(std::vector<Case>& cases) {
                                         {w1, r1, r1, r1}, fours));
 }
 
+/// Critical sections that come in messages: S, shared ones Z.
+void add_sections(std::vector<Case>& cases) {
+    using namespace pf_cohort_fault;
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const auto s1 = sections(Mode::exclusive, 1), s2 = sections(Mode::exclusive, 2),
+               z1 = sections(Mode::shared, 1), z2 = sections(Mode::shared, 2);
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         const Machine& machine) {
+        cases.push_back(rounds(pf_cohort(configuration, std::move(scripts), in_rounds(machine))));
+    };
+    add("1W+1S N=1", {w2, sections(Mode::exclusive, 3)}, apart);
+    add("1R+1S N=1", {{}, sections(Mode::exclusive, 3), reader(3)}, apart);
+    add("1W+1Z N=1", {writer(3), sections(Mode::shared, 3)}, apart);
+    add("1W+2S N=1 once", {w1, s1, s1}, apart);
+    add("1W+1S+1S once N=1", {w1, s2, s1}, apart);
+    add("2W+1S once N=1", {w2, w2, s1}, apart);
+    add("1W+1R+1S N=1 once", {w1, s1, r1}, apart);
+    add("1W+1S+1Z N=1 once", {w1, s1, z1}, apart);
+    add("2S+1Z N=1 once", {{}, s1, s1, z1}, apart);
+    add("1W+1R+1Z N=1 once", {w1, r1, z1}, apart);
+    add("2W+1S N=2 once", {w1, w1, s1}, pairs);
+    add("1W+1R+1S N=2 once, readers apart", {w1, {}, r1, s1}, pairs);
+    add("2W+2S N=2 once", {w1, w1, s1, s1}, pairs);
+    const auto wrong = [&]<class Words>(Words, const char* fault, Failure expected,
+                                        const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(mutant<Sound, OfSections<Words>::template Lock>(
+            fault, expected, configuration, std::move(scripts), apart));
+        cases.back().limits.look_past_deadlocks = expected == Failure::exclusion;
+    };
+    wrong(EndsUnasked{}, "ends_unasked", Failure::deadlock, "1W+1S N=1", {w2, s2});
+    wrong(BeginsBesideReaders{}, "begins_beside_readers", Failure::exclusion, "1R+1S N=1",
+          {{}, s2, r2});
+    wrong(ReadsBesideWriters{}, "reads_beside_writers", Failure::exclusion, "1W+1Z N=1", {w2, z2});
+    cases.push_back(mutant<SectionUncompared>("section_uncompared", Failure::exclusion, "1W+1S N=1",
+                                              {w2, s2}, apart));
+    cases.back().limits.look_past_deadlocks = true;
+}
+
 void add_deep(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -336,6 +375,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
     add_in_rounds(cases);
     add_shared_records(cases);
     add_reader_groups(cases);
+    add_sections(cases);
     add_deep(cases);
     add_mutants(cases);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "locks/lock_env.hh"
+#include "locks/parts/section.hh"
 #include "mutants/broken_fabric.hh"
 #include "scenario.hh"
 
@@ -74,7 +75,20 @@ struct LockLocal {
 
     LockLocal(CheckerFabric& real, const LockSetup& setup)
         : fabric(real), qnodes(real.self(), setup.qnodes(), setup.room),
-          lock(setup.env(fabric, qnodes)) {}
+          lock(setup.env(fabric, qnodes)), channel_(setup.slots(Made::kTraits.needs.queue_nodes)) {}
+
+    // Sections, without a gate: of no script with messages, so its channel is never marked.
+    auto section(Rank target) requires locks::TakesSections<Made> {
+        return locks::SectionAtHome<typename Made::SectionWords, F>(
+            fabric, lock.section_word(target), {target, channel_});
+    }
+    void announce(Rank, bool) {}
+    void strike(Rank, bool) {}
+    locks::Hold take_over(Rank, bool exclusive) { return Made::section_hold(exclusive); }
+    static locks::Hold section_hold(bool exclusive) { return Made::section_hold(exclusive); }
+
+  private:
+    Slot channel_;
 };
 
 /// The program of what each process has; its class says as `Made` whose words there are.

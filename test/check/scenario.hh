@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "checker_fabric.hh"
+#include "harness/section.hh"
 #include "locks/lock.hh"
 
 namespace rmalock::check {
 
 /// One line of a script.
 struct ScriptLine {
-    enum Kind : std::uint8_t { acquire, release, send, receive } kind = acquire;
-    Mode mode = Mode::shared; ///< of an acquire
+    enum Kind : std::uint8_t { acquire, release, section, send, receive } kind = acquire;
+    Mode mode = Mode::shared; ///< of an acquire, and of a section
     Rank target = 0;          ///< kAll: lock_all; the channel of a message
     Rank window = 0;
 
@@ -35,6 +36,10 @@ inline ScriptLine everywhere() {
 }
 inline ScriptLine done(Rank target) {
     return {ScriptLine::release, Mode::shared, target};
+}
+/// A critical section that comes in one message (locks/parts/section.hh).
+inline ScriptLine section(Mode mode, Rank target) {
+    return {ScriptLine::section, mode, target};
 }
 /// Messages: a send does not wait, a receive waits for one.
 inline ScriptLine send(Rank channel) {
@@ -56,6 +61,11 @@ inline Script writer(unsigned times, Rank target = 0) {
 }
 inline Script reader(unsigned times, Rank target = 0) {
     return repeat(Mode::shared, times, target);
+}
+
+/// Critical sections that come in messages.
+inline Script sections(Mode mode, unsigned times, Rank target = 0) {
+    return Script(times, section(mode, target));
 }
 
 inline Script all_locker(unsigned times) {
@@ -101,6 +111,8 @@ class Actor {
                 acquire(op);
             else if (op.kind == ScriptLine::release)
                 release(op);
+            else if (op.kind == ScriptLine::section)
+                go_through(op);
             else
                 pass_message(op);
         }
@@ -155,8 +167,9 @@ class Actor {
         with_lock_of(op.window, [&](auto& lock) { released(lock, held); });
     }
 
+    /// `data`: of the holder are under way.
     template <class Lock>
-    void released(Lock& lock, const Held& held) {
+    void released(Lock& lock, const Held& held, bool data = true) {
         const ScriptLine& op = held.op;
         if (op.target == ScriptLine::kAll) {
             if constexpr (requires { lock.release_all(held.hold); })
@@ -164,11 +177,33 @@ class Actor {
             return;
         }
         if constexpr (Lock::kTraits.delivers)
-            world_.leave_data(self_, first_resource(op), op.target, op.mode);
+            if (data)
+                world_.leave_data(self_, first_resource(op), op.target, op.mode);
         if (as_shared(op.mode))
             lock.release_shared(op.target, held.hold);
         else
             lock.release_exclusive(op.target, held.hold);
+    }
+
+    /// Data are there when they are written: at home.
+    void go_through(const ScriptLine& op) {
+        if constexpr (requires { local_.section(op.target); }) {
+            const bool exclusive = op.mode == Mode::exclusive;
+            const auto inside = [&] {
+                world_.enter(self_);
+                world_.leave(self_, first_resource(op), op.mode, 1);
+            };
+            world_.wait(self_, first_resource(op), op.mode);
+            const auto [done, over] = test::send_section(local_, op.target, exclusive, inside);
+            if (done && over)
+                return;
+            const locks::Hold hold = over   ? acquired(local_.lock, op)
+                                     : done ? local_.section_hold(exclusive)
+                                            : local_.take_over(op.target, exclusive);
+            if (!done)
+                inside();
+            released(local_.lock, {op, hold}, !done);
+        }
     }
 
     template <class Use>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/delayed.hh"
+#include "harness/section.hh"
 #include "harness/thread_words.hh"
 #include "locks/lock.hh"
 
@@ -30,7 +31,9 @@ struct StressOptions {
     unsigned rounds = 2000; ///< per thread
     unsigned writer_percent = 40;
     unsigned held_at_once = 2; ///< locks a thread holds at a time, on rising targets
-    unsigned all_percent = 0;  ///< rounds that take lock_all instead, where the adapter has it
+    unsigned section_percent =
+        0;                    ///< rounds that are a critical section in one message, of the others
+    unsigned all_percent = 0; ///< rounds that take lock_all instead, where the adapter has it
     unsigned seed = 1;
 };
 
@@ -51,6 +54,12 @@ struct Adapter {
     Lock lock;
 };
 
+/// An adapter whose critical sections may come in a message (harness/section.hh).
+template <class A>
+concept TakesSections = requires(A& lock) {
+    lock.section(0);
+};
+
 namespace detail {
 
 inline void write(Protected& data) {
@@ -63,6 +72,20 @@ inline void read(const Protected& data) {
     const std::uint64_t one = data.one;
     std::this_thread::yield();
     ASSERT_EQ(one, data.other) << "a reader saw a writer at work";
+}
+
+template <class A>
+void go_through(A& lock, fabric::Rank target, bool exclusive, Protected& data) {
+    const auto inside = [&] { exclusive ? write(data) : read(data); };
+    const auto [done, over] = send_section(lock, target, exclusive, inside);
+    if (done && over)
+        return;
+    const locks::Hold hold = over   ? lock.acquire(target, exclusive)
+                             : done ? lock.section_hold(exclusive)
+                                    : lock.take_over(target, exclusive);
+    if (!done)
+        inside();
+    lock.release(target, exclusive, hold);
 }
 
 struct Taken {
@@ -87,6 +110,15 @@ std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Pro
         }
         std::vector<Taken> taken;
         auto target = static_cast<fabric::Rank>(random() % data.size());
+        if constexpr (TakesSections<A>) {
+            if (random() % 100 < options.section_percent) {
+                const bool exclusive = random() % 100 < options.writer_percent;
+                const auto place = static_cast<std::size_t>(target);
+                go_through(lock, target, exclusive, data[place]);
+                written[place] += exclusive;
+                continue;
+            }
+        }
         for (; target < fabric.size() && taken.size() < options.held_at_once;
              target += 1 + static_cast<fabric::Rank>(random() % 2)) {
             const bool exclusive = random() % 100 < options.writer_percent;

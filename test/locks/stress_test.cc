@@ -53,6 +53,26 @@ struct Gated {
     }
     void acquire_all() { gate.enter_all(); }
     void release_all() { gate.leave_all(); }
+
+    // Critical sections that come in a message.
+    auto section(Rank target) requires locks::TakesSections<Lock> {
+        const Rank first = nodes.seen_by(target, parts.machine.nodes, parts.holders).mine;
+        return locks::SectionAtHome<typename Lock::SectionWords, F>(
+            parts.fabric, lock.section_word(target), {first, gate.mark().slot});
+    }
+    void announce(Rank target, bool exclusive) {
+        if (exclusive)
+            gate.announce_exclusive(target);
+    }
+    void strike(Rank target, bool exclusive) {
+        if (exclusive)
+            gate.strike_exclusive(target);
+    }
+    locks::Hold take_over(Rank target, bool exclusive) {
+        return exclusive ? gate.take_over_exclusive(target) : Lock::section_hold(false);
+    }
+    locks::Hold section_hold(bool exclusive) { return Lock::section_hold(exclusive); }
+
     Parts parts;
     Lock lock;
     locks::NodeTable nodes;
@@ -118,6 +138,15 @@ TYPED_TEST(Stress, LockAllBesideExclusives) {
     StressOptions o = options(4, 60, 2);
     o.all_percent = 30;
     for (o.seed = 1; o.seed <= 3; ++o.seed)
+        stress<TypeParam>(o);
+}
+
+TYPED_TEST(Stress, SectionsInMessages) {
+    if (!TakesSections<TypeParam>)
+        GTEST_SKIP() << "its critical sections do not come in messages";
+    StressOptions o = options(5, 50, 2);
+    o.all_percent = 5;
+    for (o.section_percent = 40; o.section_percent <= 100; o.section_percent += 30)
         stress<TypeParam>(o);
 }
 

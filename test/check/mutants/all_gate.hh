@@ -21,6 +21,18 @@ struct NoLook : Sound {
     Value seen(Word w, Value v) { return w.slot == kM ? 0 : v; }
 };
 
+/// R1: the home of a section (section.hh) looks only before it takes the lock.
+struct SectionLooksFirst : Sound {
+    Value seen(Word w, Value v) { return w.slot == kM && taken_ ? 0 : v; }
+    void done(Verb verb, Word w, Value) {
+        if (verb == Verb::compare_swap)
+            taken_ = w.slot > kGone;
+        else if (verb != Verb::get)
+            taken_ = false;
+    }
+    bool taken_ = false;
+};
+
 /// R1: the same of one that has given its target back once, and has it again.
 struct NoSecondLook : Sound {
     Value seen(Word w, Value v) { return w.slot == kM && again_ != 0 ? 0 : v; }

@@ -169,6 +169,35 @@ struct TakesAnyRecord : Sound {
     bool compares(Word w) { return w.slot != kCome; }
 };
 
+/// Of a critical section that comes in a message (section.hh).
+template <class Faulty>
+struct OfSections {
+    template <class F>
+    struct Lock : locks::PfCohort<F> {
+        using locks::PfCohort<F>::PfCohort;
+        using SectionWords = Faulty;
+    };
+};
+/// The home does not ask whether somebody waits for its end.
+struct EndsUnasked : Words {
+    static constexpr bool section_alone(Value, bool) { return true; }
+};
+/// It lets an exclusive one begin beside readers, or where nodes have readers of their own.
+struct BeginsBesideReaders : Words {
+    static constexpr bool admits_section(Value s, bool) { return exclusives(s) == 0; }
+    static constexpr bool section_alone(Value s, bool) { return exclusives(s) <= 1; }
+};
+/// It lets a shared one begin beside an exclusive.
+struct ReadsBesideWriters : Words {
+    static constexpr bool admits_section(Value s, bool exclusive) {
+        return !exclusive || Words::admits_section(s, exclusive);
+    }
+};
+/// What it puts into S may overwrite what others have put there since it looked.
+struct SectionUncompared : Sound {
+    bool compares(Word w) { return w.slot != kS; }
+};
+
 /// A reader lets its node join after it has left, when a writer may have looked at S already.
 template <class F>
 struct JoinsOutside : locks::PfCohort<F> {

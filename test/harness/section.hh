@@ -1,0 +1,32 @@
+// A critical section that comes in one message (locks/parts/section.hh), where no network lies between
+// the origin and the target: the origin does the target's part as well, at some moment while it waits.
+#pragma once
+
+#include "locks/parts/section.hh"
+
+namespace rmalock::test {
+
+/// What the origin knows when it has been answered.
+struct SectionAnswer {
+    bool done; ///< the operations
+    bool over; ///< the origin has no lock; else it has one, and is to release it
+};
+
+/// `parts`: a process's lock, with what a window does for sections.
+template <class Parts, class Operations>
+SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
+                           Operations operations) {
+    using locks::SectionEntry;
+    auto home = parts.section(target);
+    parts.announce(target, exclusive);
+    const SectionEntry entry = home.enter(exclusive);
+    const bool done = entry == SectionEntry::entered;
+    if (done)
+        operations();
+    const bool over = entry == SectionEntry::busy || home.leave(exclusive);
+    if (over)
+        parts.strike(target, exclusive);
+    return {done, over};
+}
+
+} // namespace rmalock::test
