@@ -8,6 +8,7 @@
 
 #include "host.hh"
 #include "network/message_check.hh"
+#include "network/section.hh"
 
 namespace rmalock::network {
 namespace {
@@ -50,18 +51,19 @@ void Inbox::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
         return Answers::take(header, data);
     // A put waits for no accumulate: an atomic of the origin may come right behind it (Outbox).
     const bool waits = header.kind != MessageKind::put && waiting_.are_before(from, header);
-    if (waits || !serve(from, header, data))
+    if (waits || !serve(from, header, data, true))
         waiting_.add(from, header, data);
 }
 
 bool Inbox::retry() {
-    return waiting_.retry(
-        [this](ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data) {
-            return serve(from, header, data);
-        });
+    return waiting_.retry([this](ucx::PeerId from, const MessageHeader& header,
+                                 std::span<const std::byte> data, std::chrono::nanoseconds waited) {
+        return serve(from, header, data, waited < Section::kPatience);
+    });
 }
 
-bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data) {
+bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data,
+                  bool may_wait) {
     MessageHeader answer = header;
     std::vector<std::byte> result;
     if (header.kind == MessageKind::flush) {
@@ -73,7 +75,7 @@ bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const
                                      std::to_string(header.window.number) + ", generation " +
                                      std::to_string(header.window.generation) +
                                      ", of this process: it was freed, or never was");
-        if (!window->apply(header, data, result))
+        if (!window->apply(from, header, data, may_wait, result))
             return false;
         answer.kind = asks_for_word(header.kind) ? MessageKind::flushed : MessageKind::result;
     }

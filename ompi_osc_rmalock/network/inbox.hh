@@ -31,7 +31,8 @@ class Inbox {
     std::string flaw_of_request(ucx::PeerId from, const MessageHeader& header,
                                 std::span<const std::byte> data) const;
     /// False: the request cannot be applied yet.
-    bool serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data);
+    bool serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data,
+               bool may_wait);
 
     ucx::Worker& worker_;
     const WindowDirectory& windows_;

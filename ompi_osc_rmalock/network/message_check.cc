@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 
 namespace rmalock::network {
 namespace {
@@ -17,8 +18,8 @@ std::string name_of(const char* const (&names)[kNames], unsigned number) {
 
 std::string name_of_kind(MessageKind kind) {
     static constexpr const char* kNames[] = {
-        "accumulate", "accumulate_flush", "compare_swap", "put",    "put_flush",
-        "get",        "complete",         "flush",        "result", "flushed"};
+        "accumulate", "accumulate_flush", "compare_swap", "put",    "put_flush", "get",
+        "section",    "complete",         "flush",        "result", "flushed"};
     return name_of(kNames, static_cast<unsigned>(kind));
 }
 
@@ -118,6 +119,43 @@ std::string flaw_of_length(const MessageHeader& header, std::span<const std::byt
     return flaw_of_rest(rest, expected);
 }
 
+std::uint64_t results_of(const SectionRequest& request) {
+    if (request.header.ticket == 0)
+        return 0;
+    std::uint64_t bytes = 0;
+    if (request.header.kind == MessageKind::get)
+        for (const auto& run : runs_of<CopyRun>(request.header, request.data))
+            bytes += run.bytes * run.times;
+    else
+        for (const MessageRun& run : runs_of(request.header, request.data))
+            bytes += run.count * request.header.element_extent;
+    return bytes;
+}
+
+/// Of the requests of a section, too.
+std::string flaw_of_section(const MessageHeader& header, std::span<const std::byte> data) {
+    if (header.op > 1)
+        return "a lock that is neither shared nor exclusive";
+    std::uint64_t results = 0, wanted = 0, requests = 0;
+    try {
+        for (wanted = take_value<std::uint64_t>(data); requests < header.runs; ++requests) {
+            const auto request = SectionRequest::take_from(data);
+            const MessageKind kind = request.header.kind;
+            if (kind != MessageKind::put && kind != MessageKind::get &&
+                kind != MessageKind::accumulate && kind != MessageKind::compare_swap)
+                return "no kind of request, in a section";
+            if (std::string flaw = flaw_of(request.header, request.data); !flaw.empty())
+                return flaw + ", in a section";
+            results += results_of(request);
+        }
+    } catch (const std::runtime_error&) {
+        return "a section that is too short";
+    }
+    if (!data.empty())
+        return "data behind the last request of a section";
+    return results == wanted ? "" : "a section whose requests have other results than it says";
+}
+
 } // namespace
 
 std::string describe(const MessageHeader& header, std::span<const std::byte> data) {
@@ -125,7 +163,7 @@ std::string describe(const MessageHeader& header, std::span<const std::byte> dat
     std::string what = name_of_kind(header.kind);
     if (is_accumulate(header.kind))
         what += " (" + name_of_operation(header) + ")";
-    if (!runs.empty() && header.kind < MessageKind::complete)
+    if (!runs.empty() && header.kind < MessageKind::section)
         what += " of elements of " + std::to_string(header.element_size) +
                 " bytes, the first at displacement " + std::to_string(runs[0].offset);
     char rest[96];
@@ -139,6 +177,8 @@ std::string flaw_of(const MessageHeader& header, std::span<const std::byte> data
     if (header.kind > MessageKind::flushed)
         return "no kind of message";
     std::string flaw = flaw_of_ticket(header);
+    if (header.kind == MessageKind::section)
+        return flaw.empty() ? flaw_of_section(header, data) : flaw;
     if (header.kind == MessageKind::flush || header.kind == MessageKind::complete)
         return flaw.empty() && !data.empty() ? "data where none are used" : flaw;
     if (flaw.empty())

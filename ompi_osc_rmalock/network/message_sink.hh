@@ -17,7 +17,9 @@ class MessageSink {
   public:
     /// Applies a request of another node's process. What it brings back goes into `result`. False:
     /// it cannot be applied yet, and nothing has happened; it comes again.
-    virtual bool apply(const MessageHeader& header, std::span<const std::byte> data,
+    /// Without `may_wait` a section whose lock is not free is refused, which serves it.
+    virtual bool apply(ucx::PeerId from, const MessageHeader& header,
+                       std::span<const std::byte> data, bool may_wait,
                        std::vector<std::byte>& result) = 0;
     /// What is wrong with such a request, whose runs and data belong together, for this window.
     /// Empty: nothing.

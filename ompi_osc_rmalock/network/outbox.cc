@@ -21,19 +21,61 @@ void Outbox::count(const MessageHeader& header, std::uint64_t bytes) {
 }
 
 bool Outbox::send(MessageHeader header, std::span<const std::byte> data, const Awaited& awaited) {
+    std::vector<Awaited> parts;
+    if (awaited.result != nullptr)
+        parts.push_back(awaited);
     const std::lock_guard lock(mutex_);
+    if (section_)
+        section_->add({header, {data.begin(), data.end()}, std::move(parts)});
+    else
+        send_now(header, data, std::move(parts));
+    return has_room();
+}
+
+void Outbox::send_now(MessageHeader header, std::span<const std::byte> data,
+                      std::vector<Awaited>&& awaited) {
     send_held(Asks::when_due);
-    count(header, kRequest + data.size() + awaited.bytes);
-    header.window = window_;
-    if (awaited.result != nullptr) {
-        if (awaited.completion != nullptr)
-            awaited.completion->expect();
-        header.ticket = expect_results({awaited});
+    std::size_t bytes = kRequest + data.size();
+    for (const Awaited& part : awaited) {
+        bytes += part.bytes;
+        if (part.completion != nullptr)
+            part.completion->expect();
     }
+    count(header, bytes);
+    header.window = window_;
+    if (!awaited.empty())
+        header.ticket = expect_results(std::move(awaited));
     worker_->send(*peer_, bytes_of(header), data);
     if (sent_ - expected_ >= kAskEach)
         send_flush();
-    return has_room();
+}
+
+void Outbox::begin_section() {
+    const std::lock_guard lock(mutex_);
+    send_held(Asks::when_due);
+    section_.emplace();
+}
+
+void Outbox::send_section(bool exclusive, SectionOutcome& outcome) {
+    const std::lock_guard lock(mutex_);
+    MessageHeader header{};
+    header.kind = MessageKind::section;
+    header.op = exclusive;
+    header.runs = section_->requests().size();
+    std::vector<Awaited> answer{{reinterpret_cast<std::byte*>(&outcome), sizeof outcome}};
+    for (const Section::Request& request : section_->requests())
+        answer.insert(answer.end(), request.awaited.begin(), request.awaited.end());
+    send_now(header, section_->packed(), std::move(answer));
+}
+
+void Outbox::end_section(std::size_t applied) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Section::Request> requests = std::move(section_->requests());
+    section_.reset();
+    for (Section::Request& request : std::span(requests).subspan(applied)) {
+        request.header.ticket = 0;
+        send_now(request.header, request.data, std::move(request.awaited));
+    }
 }
 
 bool Outbox::Held::takes(const MessageHeader& more, std::size_t more_bytes,
@@ -91,6 +133,14 @@ bool Outbox::hold(const MessageHeader& header, std::span<const MessageRun> runs,
                   std::span<const std::byte> operands) {
     const std::lock_guard lock(mutex_);
     const std::size_t more = runs.size_bytes() + operands.size();
+    if (section_) {
+        Held held;
+        held.header = header;
+        held.runs.assign(runs.begin(), runs.end());
+        held.operands.assign(operands.begin(), operands.end());
+        add_to_section(std::move(held));
+        return true;
+    }
     make_room(header, more, 0);
     held_.runs.insert(held_.runs.end(), runs.begin(), runs.end());
     held_.operands.insert(held_.operands.end(), operands.begin(), operands.end());
@@ -104,6 +154,14 @@ bool Outbox::collect(MessageKind kind, std::span<const Copy> copies, ucx::Comple
     header.has_operand = kind == MessageKind::put;
     header.element_size = header.element_extent = 1;
     const std::lock_guard lock(mutex_);
+    if (section_) {
+        Held held;
+        held.header = header;
+        for (const Copy& copy : copies)
+            held.add(copy, completion);
+        add_to_section(std::move(held));
+        return true;
+    }
     for (const Copy& copy : copies) {
         const std::size_t more = Held::bytes_of(kind, copy);
         const std::size_t awaited = kind == MessageKind::get ? copy.bytes : 0;
@@ -112,6 +170,11 @@ bool Outbox::collect(MessageKind kind, std::span<const Copy> copies, ucx::Comple
         count(header, more + awaited);
     }
     return has_room();
+}
+
+void Outbox::add_to_section(Held&& held) {
+    held.header.runs = held.runs.size() + held.copies.size(); // of one kind
+    section_->add({held.header, held.data(), std::move(held.awaited)});
 }
 
 std::uint64_t Outbox::expect_word() {

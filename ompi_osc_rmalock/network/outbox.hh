@@ -12,6 +12,7 @@
 #include "network/answers.hh"
 #include "network/departures.hh"
 #include "network/message.hh"
+#include "network/section.hh"
 #include "ucx_glue/completion.hh"
 
 namespace rmalock::ucx {
@@ -81,6 +82,16 @@ class Outbox final : public Departing {
     /// more for each get. The return value is as above.
     [[nodiscard]] bool collect(MessageKind kind, std::span<const Copy> copies,
                                ucx::Completion* completion);
+    /// What is sent, held or collected from here on goes into a critical section of one message.
+    void begin_section();
+    bool in_section() const { return section_.has_value(); }
+    /// Whether a call of so many bytes fits.
+    bool section_takes(std::size_t bytes) const { return section_->takes(bytes); }
+    /// Sends it. `outcome` is there once results_done(); if not all was applied, the rest is to be
+    /// sent by end_section().
+    void send_section(bool exclusive, SectionOutcome& outcome);
+    /// From here on all goes as always, beginning with the section's requests but for so many.
+    void end_section(std::size_t applied);
     bool try_to_depart() override;
     /// Sends what is held.
     void depart();
@@ -142,6 +153,10 @@ class Outbox final : public Departing {
     /// The message of what is held.
     std::vector<std::byte> pack(MessageHeader& header, Asks asks);
     void send_held(Asks asks);
+    /// A request, and the answers that belong to it.
+    void send_now(MessageHeader header, std::span<const std::byte> data,
+                  std::vector<Awaited>&& awaited);
+    void add_to_section(Held&& held);
     void send_flush();
     void count(const MessageHeader& header, std::uint64_t bytes);
     std::uint64_t expect_word();
@@ -154,6 +169,7 @@ class Outbox final : public Departing {
     Departures* departures_ = nullptr;
     WindowId window_{};
     Held held_;
+    std::optional<Section> section_;
     std::atomic<std::uint64_t> sent_{0}, behind_others_{0}; ///< the latter: up to the last but puts
     std::uint64_t expected_ = 0; ///< so much of it an answer is under way for, or has come
     std::atomic<bool> used_{false};

@@ -377,6 +377,8 @@ void Remote::hold(Rank target, const MessageHeader& header, std::span<const Mess
 
 /// A get that comes alone goes at once, as the program waits for it.
 bool Remote::collects(Direction direction, Rank target, std::size_t bytes) {
+    if (target == section_of_)
+        return true;
     if (!by_cpu_ || !holds(bytes) || !worker().takes_descriptors())
         return false;
     if (direction == Direction::put)
@@ -391,6 +393,28 @@ void Remote::collect(Direction direction, Rank target, std::span<const Copy> cop
     const MessageKind kind = direction == Direction::put ? MessageKind::put : MessageKind::get;
     if (!there.outbox.collect(kind, copies, completion))
         worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+}
+
+void Remote::begin_section(Rank target) {
+    reachable(target).outbox.begin_section();
+    section_of_ = target;
+}
+
+SectionOutcome Remote::send_section(Rank target, bool exclusive) {
+    return or_end_the_job([&] {
+        Reachable& there = reachable(target);
+        begin_verb();
+        count_round_trip();
+        SectionOutcome outcome;
+        there.outbox.send_section(exclusive, outcome);
+        worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
+        return outcome;
+    });
+}
+
+void Remote::end_section(Rank target, std::size_t applied) {
+    section_of_ = -1;
+    or_end_the_job([&] { reachable(target).outbox.end_section(applied); });
 }
 
 void Remote::move_by_key(Direction direction, Rank target, void* origin, std::size_t bytes,

@@ -106,6 +106,18 @@ class Remote final : public fabric::RemoteWords {
     void collect(Direction direction, Rank target, std::span<const Copy> copies,
                  ucx::Completion* completion);
 
+    /// A critical section in one message (section.hh): what is sent to the target from here on is kept
+    /// for it. Of one target at a time, when nothing is under way to it, by a process of one thread.
+    void begin_section(Rank target);
+    /// Whether an operation of so many bytes, there and back, still fits.
+    bool section_takes(Rank target, std::size_t bytes) {
+        return reachable(target).outbox.section_takes(bytes);
+    }
+    /// Sends it, and waits for what the target says; a section that is over has its results then.
+    SectionOutcome send_section(Rank target, bool exclusive);
+    /// There is no section any more: what was not applied goes as always, and now.
+    void end_section(Rank target, std::size_t applied = 0);
+
     /// Operations on words, and answers that a call has waited for.
     fabric::Value verbs() const { return verbs_.value(); }
     fabric::Value round_trips() const { return round_trips_.value(); }
@@ -183,6 +195,7 @@ class Remote final : public fabric::RemoteWords {
     ReachTable reaches_;
     std::vector<ucx::Peer*> strangers_; ///< the processes of other jobs
     bool one_job_ = true;
+    Rank section_of_ = -1; ///< the target of one that is collected
 
     std::mutex mutex_; ///< of the map; what is in it stays where it is
     std::unordered_map<Rank, Reachable> reached_;

@@ -1,6 +1,7 @@
 // Requests of other nodes' processes that a handler could not serve when they came.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -27,20 +28,22 @@ class WaitingRequests {
     }
 
     void add(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data) {
-        queues_[{from, header.window}].push_back({header, {data.begin(), data.end()}});
+        queues_[{from, header.window}].push_back(
+            {header, {data.begin(), data.end()}, Clock::now()});
     }
 
-    /// Serves by serve(origin, header, data), which returns false if it cannot yet, what can be
-    /// served, one of each queue in turn: those of a window share its accumulate lock. Returns
-    /// whether some still wait.
+    /// Serves by serve(origin, header, data, waited), which returns false if it cannot yet, what can
+    /// be served, one of each queue in turn: those of a window share its accumulate lock. `waited`:
+    /// since the request was added. Returns whether some still wait.
     template <class Serve>
     bool retry(Serve&& serve) {
         for (bool any = true; any;) {
             any = false;
             for (auto queue = queues_.begin(); queue != queues_.end();) {
                 auto& [key, requests] = *queue;
-                const bool served =
-                    serve(key.from, requests.front().header, std::span(requests.front().data));
+                const Request& first = requests.front();
+                const bool served = serve(key.from, first.header, std::span(first.data),
+                                          Clock::now() - first.since);
                 any |= served;
                 if (served)
                     requests.pop_front();
@@ -51,6 +54,7 @@ class WaitingRequests {
     }
 
   private:
+    using Clock = std::chrono::steady_clock;
     struct Queue {
         ucx::PeerId from;
         WindowId window;
@@ -59,6 +63,7 @@ class WaitingRequests {
     struct Request {
         MessageHeader header;
         std::vector<std::byte> data;
+        Clock::time_point since;
     };
     std::map<Queue, std::deque<Request>> queues_; ///< none is empty
 };

@@ -178,6 +178,59 @@ TEST(MessageCheck, PutsAndGetsThatDoNotAgree) {
     EXPECT_EQ(request.flaw(), "a run of 9223372036854775808 times 2 bytes");
 }
 
+/// A critical section of two puts and what they fetch.
+struct SentSection {
+    MessageHeader header = bare(MessageKind::section, 0x100);
+    std::uint64_t results = 7;
+    std::array<SentPuts, 2> requests{SentPuts(), gets()};
+    std::size_t missing = 0;
+
+    SentSection() { header.runs = 2; }
+    std::string flaw() const {
+        std::vector<std::byte> all;
+        const auto append = [&all](const void* from, std::size_t bytes) {
+            const auto* const first = static_cast<const std::byte*>(from);
+            all.insert(all.end(), first, first + bytes);
+        };
+        append(&results, sizeof results);
+        for (const SentPuts& request : requests) {
+            const std::vector<std::byte> operands(request.bytes);
+            const std::uint64_t bytes = sizeof request.runs + request.bytes;
+            append(&request.header, sizeof request.header);
+            append(&bytes, sizeof bytes);
+            append(request.runs.data(), sizeof request.runs);
+            append(operands.data(), operands.size());
+        }
+        all.resize(all.size() - missing);
+        return network::flaw_of(header, all);
+    }
+};
+
+TEST(MessageCheck, SectionsThatDoNotAgree) {
+    SentSection section;
+    EXPECT_EQ(section.flaw(), "");
+    section.header.op = 2;
+    EXPECT_EQ(section.flaw(), "a lock that is neither shared nor exclusive");
+    section = {};
+    section.header.ticket = 0;
+    EXPECT_EQ(section.flaw(), "the ticket for the answer is missing");
+    section = {};
+    section.results = 8;
+    EXPECT_EQ(section.flaw(), "a section whose requests have other results than it says");
+    section = {};
+    section.missing = 1;
+    EXPECT_EQ(section.flaw(), "a section that is too short");
+    section = {};
+    section.header.runs = 1;
+    EXPECT_EQ(section.flaw(), "data behind the last request of a section");
+    section = {};
+    section.requests[1].header.kind = MessageKind::section;
+    EXPECT_EQ(section.flaw(), "no kind of request, in a section");
+    section = {};
+    section.requests[0].header.has_operand = 0;
+    EXPECT_EQ(section.flaw(), "the operand is missing, in a section");
+}
+
 TEST(MessageCheck, AMessageIsDescribed) {
     const SentRequest request;
     EXPECT_EQ(network::describe(request.header, request.data()),
