@@ -54,6 +54,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/qnodes.hh \
 	ompi_osc_rmalock/locks/parts/push_list.hh \
 	ompi_osc_rmalock/locks/parts/queue_tree.hh \
+	ompi_osc_rmalock/locks/parts/section.hh \
 	ompi_osc_rmalock/locks/parts/ticket.hh \
 	ompi_osc_rmalock/locks/window_lock/all_gate.hh \
 	ompi_osc_rmalock/locks/window_lock/configure.cc \
@@ -108,6 +109,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/reachability.hh \
 	ompi_osc_rmalock/network/remote.cc \
 	ompi_osc_rmalock/network/remote.hh \
+	ompi_osc_rmalock/network/section.hh \
 	ompi_osc_rmalock/network/trial.cc \
 	ompi_osc_rmalock/network/trial.hh \
 	ompi_osc_rmalock/network/trial_pairs.cc \
@@ -149,6 +151,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/data/loops.hh \
 	ompi_osc_rmalock/window/data/loops_avx2.cc \
 	ompi_osc_rmalock/window/data/loops_avx2.hh \
+	ompi_osc_rmalock/window/data/section.cc \
 	ompi_osc_rmalock/window/data/thread_number.cc \
 	ompi_osc_rmalock/window/data/thread_number.hh \
 	ompi_osc_rmalock/window/diag/blame.cc \
@@ -161,11 +164,13 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/diag/watch.hh \
 	ompi_osc_rmalock/window/sync/active.cc \
 	ompi_osc_rmalock/window/sync/courtesy.hh \
+	ompi_osc_rmalock/window/sync/deferred.cc \
 	ompi_osc_rmalock/window/sync/epoch.cc \
 	ompi_osc_rmalock/window/sync/epoch.hh \
 	ompi_osc_rmalock/window/sync/epochs.cc \
 	ompi_osc_rmalock/window/sync/epochs.hh \
 	ompi_osc_rmalock/window/sync/held.hh \
+	ompi_osc_rmalock/window/sync/rounds.hh \
 	ompi_osc_rmalock/window/sync/passive.cc \
 	ompi_osc_rmalock/window/sync/fast_path.hh \
 	ompi_osc_rmalock/window/window.cc \

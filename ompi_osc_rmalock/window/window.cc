@@ -72,6 +72,8 @@ void Window::announce(const Plan& plan) const {
                name());
     if (plan.domain() == fabric::Domain::nic)
         report(2, "window '%s': accumulates of %s", name(), how(plan.intrinsic()));
+    if (may_defer())
+        report(2, "window '%s': short critical sections between nodes go in one message", name());
     for (const std::string& line : locks::describe(plan.lock_config()))
         report(2, "window '%s': %s", name(), line.c_str());
 }

@@ -27,9 +27,12 @@ class Window final : public Accesses, public network::MessageSink {
     static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
     Status free();
 
-    bool apply(const network::MessageHeader& header, std::span<const std::byte> data,
+    bool apply(ucx::PeerId from, const network::MessageHeader& header,
+               std::span<const std::byte> data, bool may_wait,
                std::vector<std::byte>& result) override {
-        return apply_message(header, data, result);
+        return header.kind == network::MessageKind::section
+                   ? do_section(from, header, data, may_wait, result)
+                   : apply_message(header, data, result);
     }
     std::string flaw_of(ucx::PeerId from, const network::MessageHeader& header,
                         std::span<const std::byte> data) const override {

@@ -125,8 +125,8 @@ TEST_F(Params, WindowKeysAreListed) {
         [](const char* name, void* arg) { static_cast<std::set<std::string>*>(arg)->insert(name); },
         &keys);
     EXPECT_EQ(keys, (std::set<std::string>{"acc_single_intrinsic", "budget_local", "budget_remote",
-                                           "check_nocheck", "enable", "lock", "patience", "summary",
-                                           "t_dc", "t_l", "t_r", "t_w", "topology"}));
+                                           "check_nocheck", "defer", "enable", "lock", "patience",
+                                           "summary", "t_dc", "t_l", "t_r", "t_w", "topology"}));
 }
 
 } // namespace

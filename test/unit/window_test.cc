@@ -118,6 +118,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.yield = "always";
     spec.params.sleep = "auto";
     spec.params.domain = member.domain;
+    spec.params.defer = "auto";
     spec.params.progress_thread = member.progress_thread;
     spec.params.check_messages = member.check_messages;
     spec.params.most_outstanding = 64;
@@ -746,6 +747,7 @@ bool verbs_of_calls(Member& member, const char* lock, const ucx::Counters& unloc
                     bool puts_go_along) {
     rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
     spec.params.lock = lock;
+    spec.params.defer = "off";
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
@@ -791,6 +793,56 @@ TEST(Nodes, CallsTakeAsManyVerbsAsTheReadmeSays) {
     for (const char* lock : {"pf_mcs", "pf_cohort"})
         on_two_nodes("cpu",
                      [lock](Member& m) { return verbs_of_calls(m, lock, {.fetches = 1}, true); });
+}
+
+/// A short critical section is one message and its answer, whatever is in it; what asks for more
+/// acquires the lock. Rank 3 at a target on the other node.
+bool verbs_of_sections(Member& member) {
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    bool good = true;
+    if (member.rank == 3) {
+        std::vector<std::byte> small(8), large(5000);
+        const auto move = [&](std::vector<std::byte>& of, bool puts) {
+            const auto mine = plain(of.data(), of.size()), there = plain(nullptr, of.size());
+            const auto status = puts ? rmalock_put(window, "MPI_Put", 0, 0, &mine, &there, nullptr)
+                                     : rmalock_get(window, "MPI_Get", 0, 0, &mine, &there, nullptr);
+            return status == RMALOCK_OK;
+        };
+        const auto unlock = [&] { return rmalock_unlock(window, 0) == RMALOCK_OK; };
+        verbs();
+        for (const bool exclusive : {true, false}) {
+            const auto lock = [&] {
+                return rmalock_lock(window, exclusive, 0, false) == RMALOCK_OK && same("lock", {});
+            };
+            good &= lock() && move(small, true) && move(small, false) && same("put and get", {});
+            good &= unlock() && same("their section", {.messages = 1});
+            good &= lock() && move(small, true) && rmalock_flush(window, 0) == RMALOCK_OK;
+            good &= same("a flush inside", {.fetches = 1, .messages = 2}); // the put, and the flush
+            good &= unlock() && same("unlock behind a flush", {.fetches = 1});
+            good &= lock() && move(large, true) && same("a large put", {.fetches = 1, .puts = 1});
+            good &= unlock() && same("unlock behind it", {.fetches = 1});
+        }
+        good &= rmalock_lock(window, true, 0, false) == RMALOCK_OK && same("lock", {});
+        good &= rmalock_lock(window, true, 1, false) == RMALOCK_OK;
+        good &= same("lock of another target", {.fetches = 1}); // the first one is acquired
+        good &= unlock() && same("unlock of the first", {.fetches = 1});
+        good &= rmalock_unlock(window, 1) == RMALOCK_OK && same("an empty one", {.messages = 1});
+        // A program whose readers only lock has them counted on their node.
+        for (int times = 0; times < 6; ++times)
+            good &= rmalock_lock(window, false, 0, false) == RMALOCK_OK && unlock();
+        verbs();
+        good &= rmalock_lock(window, false, 0, false) == RMALOCK_OK && same("reader's lock", {});
+        good &= unlock() && same("reader's unlock", {});
+    }
+    return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+TEST(Nodes, ShortSectionsAreOneMessage) {
+    on_two_nodes("cpu", verbs_of_sections);
 }
 
 /// MPI_Win_complete goes behind what was sent to its targets, or, where gets are under way, waits for

@@ -84,6 +84,10 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
 Status Accesses::move_far(Direction direction, const char* call, Rank target,
                           const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                           const TargetAddress& place, const Sending& sending) {
+    // Of runs apart each is named.
+    const bool apart = !origin_side.contiguous || !target_side.contiguous;
+    go_along(target, target_side.bytes * (apart ? sizeof(network::CopyRun) + 1 : 1),
+             sending.completion != nullptr || !sending.collects);
     const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
     Collector collector(*remote_, direction, target, sending);
     try {

@@ -55,6 +55,9 @@ class Accesses : public Epochs {
     /// See network::MessageSink. False: the accumulate lock is taken.
     bool apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
                        std::vector<std::byte>& result);
+    /// A critical section of another node's process. False: the lock is not free, and it `may_wait`.
+    bool do_section(ucx::PeerId from, const network::MessageHeader& header,
+                    std::span<const std::byte> data, bool may_wait, std::vector<std::byte>& result);
     std::string flaw_of_message(ucx::PeerId from, const network::MessageHeader& header,
                                 std::span<const std::byte> data) const;
 
@@ -117,6 +120,12 @@ class Accesses : public Epochs {
     void copy_by_message(const network::MessageHeader& header, std::span<const std::byte> data,
                          std::vector<std::byte>& result);
     std::byte* own_memory() const;
+    std::string flaw_of_section(ucx::PeerId from, const network::MessageHeader& header,
+                                std::span<const std::byte> data) const;
+    /// Before an operation on a target of another node: it goes along with the target's lock, if
+    /// that is deferred and the operation is short and nobody waits for it; else the lock is
+    /// acquired now. `bytes`: of its message and the answer.
+    void go_along(Rank target, std::size_t bytes, bool somebody_waits);
     /// For pairs with gaps: a message takes gaps along, which the program's arrays may lack at their
     /// end, and must keep. What is fetched is there on return.
     void send_padded(Rank target, const rmalock_combination_t& what, const TargetAddress& place);

@@ -94,6 +94,13 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     if (what.kernels->alone != nullptr && is_intrinsic(what.element))
         return accumulate_intrinsic(call, target, displacement, what);
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
+    if (place.network) {
+        const bool padded = what.element.size != what.element.extent;
+        const std::size_t bytes = what.count * (what.element.extent + sizeof(network::MessageRun));
+        go_along(target, 2 * bytes,
+                 !by_kernel || what.kernels->alone == nullptr || padded ||
+                     what.completion != nullptr);
+    }
     if (!by_kernel || what.kernels->alone == nullptr)
         return accumulate_locked(call, target, what, place);
     if (place.network) {
@@ -315,6 +322,8 @@ Status Accesses::swap_in_full(Rank target, std::ptrdiff_t displacement, std::siz
     if (intrinsic_.has(size))
         return compare_and_swap_intrinsic(kCall, target, displacement, size, compare, desired,
                                           result, place);
+    if (place.network)
+        go_along(target, 4 * size, !cpu_atomics() || !can_swap(size));
     if (cpu_atomics() && place.network && can_swap(size)) {
         send_compare_and_swap(target, size, compare, desired, result, place);
         return RMALOCK_OK;

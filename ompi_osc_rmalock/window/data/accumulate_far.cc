@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <stdexcept>
 #include <vector>
 
 #include "window/data/access.hh"
@@ -18,6 +17,8 @@
 
 namespace rmalock::window {
 namespace {
+
+using network::take;
 
 const Kernels* kernels_of(const network::MessageHeader& header) {
     const rmalock_element_t element{static_cast<rmalock_kind_t>(header.element_kind),
@@ -96,15 +97,6 @@ class Batch {
     std::size_t elements_ = 0;
     std::vector<std::byte> data_;
 };
-
-/// Takes `bytes` from the front of a message's data.
-std::span<const std::byte> take(std::span<const std::byte>& data, std::size_t bytes) {
-    if (bytes > data.size())
-        throw std::runtime_error("a message that is too short");
-    const auto front = data.first(bytes);
-    data = data.subspan(bytes);
-    return front;
-}
 
 /// `bytes` more at the end of an answer.
 std::byte* room_for(std::vector<std::byte>& result, std::size_t bytes) {
@@ -287,6 +279,8 @@ std::string Accesses::flaw_of_message(ucx::PeerId from, const network::MessageHe
         return here("the sender has no part in");
     if (header.kind == network::MessageKind::complete)
         return "";
+    if (header.kind == network::MessageKind::section)
+        return flaw_of_section(from, header, data);
     if (network::is_accumulate(header.kind) && kernels_of(header) == nullptr)
         return here("the operation is not defined for the type, in");
     const std::size_t size = part(rank()).size;

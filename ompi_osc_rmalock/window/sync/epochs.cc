@@ -1,6 +1,7 @@
 #include "window/sync/epochs.hh"
 
 #include <cinttypes>
+#include <string_view>
 #include <utility>
 
 #include "host.hh"
@@ -14,7 +15,10 @@ Epochs::Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       made_lock_(make_lock(plan)), lock_(word_lock_ ? &*word_lock_ : made_lock_.get()),
       fast_path_(word_lock_ && !plan.watched() && flavor_ != RMALOCK_FLAVOR_DYNAMIC),
       courteous_(plan.hosts() > 1 && !threads_),
-      only_lock_(fast_path_ ? kFastPathFree : kFastPathOff) {}
+      only_lock_(fast_path_ ? kFastPathFree : kFastPathOff),
+      may_defer_(std::string_view(spec.params.defer) == "auto" && remote_ != nullptr && !threads_ &&
+                 plan.domain() == fabric::Domain::cpu && flavor_ != RMALOCK_FLAVOR_DYNAMIC &&
+                 lock_->takes_sections()) {}
 
 std::unique_ptr<locks::WindowLock> Epochs::make_lock(const Plan& plan) {
     if (!threads_ && remote_ == nullptr)

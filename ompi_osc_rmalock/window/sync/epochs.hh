@@ -13,6 +13,7 @@
 #include "window/sync/courtesy.hh"
 #include "window/sync/epoch.hh"
 #include "window/sync/held.hh"
+#include "window/sync/rounds.hh"
 
 namespace rmalock::window {
 
@@ -68,6 +69,20 @@ class Epochs : public Observed {
     /// The checks of MPI_Win_free; from here on no epoch begins.
     Status end();
 
+    // Deferred locks (deferred.cc).
+    bool may_defer() const { return may_defer_; }
+    bool is_deferred(Rank target) const { return deferred_ == target; }
+    /// Acquires the lock that is deferred, and sends what was to go along with it.
+    void acquire_deferred();
+    // At home, for others.
+    locks::SectionEntry enter_section(bool exclusive) { return lock_->enter_section(exclusive); }
+    bool leave_section(bool exclusive) { return lock_->leave_section(exclusive); }
+    /// One of `origin` is over.
+    void note_section(ucx::PeerId origin) {
+        if (rounds_.ends_one(origin))
+            fabric_.parts().add({fabric_.part_of(rank()), fabric::WindowSlots::rounds}, 1);
+    }
+
   private:
     static constexpr char kLock[] = "MPI_Win_lock";
 
@@ -103,11 +118,25 @@ class Epochs : public Observed {
     [[gnu::noinline]] void materialize_fast_lock(Rank target, bool exclusive, locks::Hold hold);
     [[gnu::noinline]] Status unlock_any(Rank target);
     [[gnu::noinline]] Status flush_any(Flush kind, Rank target);
+    [[gnu::noinline]] bool defers(bool exclusive, Rank target);
+    void defer(Rank target);
+    /// Whatever lock this process has deferred, in whichever window, before it acquires another one:
+    /// it would acquire that one first else, and a program that takes locks in order could deadlock.
+    static void settle() {
+        if (deferring_ != nullptr) [[unlikely]]
+            deferring_->acquire_deferred();
+    }
+    void stop_deferring();
+    /// At the unlock of a lock that is deferred. False: it was acquired and released meanwhile, all
+    /// operations done; else it is held now.
+    [[gnu::noinline]] bool hold_deferred(HeldLock& mine);
     /// Where no thread does it, others are served by the calls of this process. One that loops on
     /// words of its own node waits in none of them, so every so-manieth looks for what they want.
     void serve_others();
     bool goes_with_release(Rank target);
+    void let_sections_in(Rank target);
     locks::Hold acquire(Rank target, bool exclusive);
+    [[gnu::noinline]] locks::Hold acquire_late(Rank target, bool exclusive);
     void release(Rank target, bool exclusive, locks::Hold hold);
 
     const bool check_nocheck_;
@@ -121,6 +150,8 @@ class Epochs : public Observed {
 
     const bool courteous_; ///< several nodes, one thread
     Courtesy courtesy_;
+    RoundsOfOthers rounds_of_others_;
+    SectionRounds rounds_;
     // Under Guard.
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     /// What the short ways need to know: the target, if fast_path.hh has taken a lock and nothing
@@ -128,10 +159,20 @@ class Epochs : public Observed {
     /// is a rank, but a program can pass these numbers as one: Open MPI does not check that of a
     /// flush.
     static constexpr Rank kFastPathFree = std::numeric_limits<Rank>::min(),
-                          kFastPathOff = kFastPathFree + 1;
+                          kFastPathOff = kFastPathFree + 1, kFastPathShut = kFastPathFree + 2;
     Rank only_lock_;
+    /// What only_lock_ is where fast_path.hh may take a lock. While a lock of this process is
+    /// deferred that is what it never is.
+    static Rank fast_path_free_;
     bool only_exclusive_ = false; ///< while it is a target
     HeldLocks held_;
+    // Only in processes of one thread.
+    static Epochs* deferring_; ///< the window of this process that has deferred a lock, at most one
+    const bool may_defer_;
+    Rank deferred_ = -1; ///< the target whose lock is
+    /// So many locks are acquired at once, because one that was deferred was not free; and the next
+    /// time.
+    unsigned at_once_ = 0, next_at_once_ = 1;
     /// With several threads, which look at held_ under a Guard: a target in it, the last one that
     /// was looked for; or -1. Written under Guard.
     std::atomic<Rank> opened_{-1};

@@ -13,7 +13,7 @@ namespace rmalock::window {
 
 [[gnu::always_inline]] inline Status Epochs::lock(bool exclusive, Rank target, bool nocheck) {
     static_assert(transition(Epoch::none, Event::lock) == static_cast<Next>(Epoch::locked));
-    if (only_lock_ != kFastPathFree || nocheck) [[unlikely]]
+    if (only_lock_ != fast_path_free_ || nocheck) [[unlikely]]
         return lock_any(exclusive, target, nocheck);
     if (locks::Value seen; !word_lock_->begin(target, exclusive, seen)) [[unlikely]]
         return finish_lock(target, exclusive, seen);

@@ -1,4 +1,6 @@
 // Passive target: MPI_Win_lock, _unlock, _lock_all, _unlock_all, the flush family and _sync.
+#include <chrono>
+
 #include "host.hh"
 #include "network/network.hh"
 #include "window/sync/fast_path.hh"
@@ -15,18 +17,38 @@ bool Epochs::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
     return false;
 }
 
+void Epochs::let_sections_in(Rank target) {
+    using Clock = std::chrono::steady_clock;
+    if (!lock_->takes_sections())
+        return;
+    const locks::Word word{target, fabric::WindowSlots::rounds};
+    rounds_of_others_.before(
+        target, [&] { return fabric_.get(word); },
+        [&](locks::Value seen, locks::Duration most) {
+            const Clock::time_point begin = Clock::now();
+            fabric_.await_until(word, fabric::differs(seen), fabric_.after(most));
+            return std::chrono::ceil<locks::Duration>(Clock::now() - begin);
+        });
+}
+
 inline locks::Hold Epochs::acquire(Rank target, bool exclusive) {
     locks::Hold hold;
     const bool polite = exclusive && courteous_ && fabric_.same_node(target);
-    if (polite) [[unlikely]]
+    if (polite) [[unlikely]] {
+        let_sections_in(target);
         courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
                          [&] { return lock_->is_taken(target, true); });
+    }
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
             [&] { hold = lock_->acquire(target, exclusive); });
     if (polite) [[unlikely]]
         courtesy_.after(target, std::chrono::nanoseconds(
                                     fabric_.waits().times != 0 ? fabric_.waits().nanoseconds : 0));
     return hold;
+}
+
+locks::Hold Epochs::acquire_late(Rank target, bool exclusive) {
+    return acquire(target, exclusive);
 }
 
 inline void Epochs::release(Rank target, bool exclusive, locks::Hold hold) {
@@ -52,8 +74,14 @@ Status Epochs::lock_any(bool exclusive, Rank target, bool nocheck) {
     }
     renew_regions();
     locks::Hold hold;
-    if (!nocheck)
+    if (!nocheck) {
+        settle();
+        if (may_defer_ && defers(exclusive, target)) {
+            defer(target);
+            return RMALOCK_OK;
+        }
         hold = acquire(target, exclusive);
+    }
     const Guard guard(*this);
     if (threads_) // others may have claimed places, and moved this one
         mine = held_.find(target);
@@ -96,6 +124,8 @@ Status Epochs::unlock_any(Rank target) {
         if (opened_.load(std::memory_order_relaxed) == target)
             opened_.store(-1, std::memory_order_relaxed);
     }
+    if (is_deferred(target) && !hold_deferred(mine))
+        return RMALOCK_OK;
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
     if (mine.nocheck || !goes_with_release(target))
@@ -118,6 +148,7 @@ Status Epochs::lock_all(bool nocheck) {
         all_nocheck_ = nocheck;
     }
     renew_regions();
+    settle();
     if (!nocheck)
         observe({Mode::all}, [&] { lock_->acquire_all(); });
     return RMALOCK_OK;
@@ -155,6 +186,8 @@ Status Epochs::flush_any(Flush kind, Rank target) {
         if (one && held_.find(target) == nullptr)
             return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     }
+    if (deferred_ >= 0)
+        acquire_deferred();
     switch (kind) {
     case Flush::target:
         complete_at(target);
