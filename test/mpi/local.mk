@@ -5,7 +5,7 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network held_lock crowd random_locks sessions refuse_calls
+	network held_lock crowd random_locks sections sessions refuse_calls
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
@@ -49,7 +49,7 @@ EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mp
 ## Component and programs once more, for ThreadSanitizer: an object of librmalock_core.la would hide its races. With
 ## -rpath libtool makes a module, though nobody installs it. Its undefined functions are those of ThreadSanitizer, whose
 ## runtime is the program's. -Wno-tsan: a header of Open MPI has a fence, which ThreadSanitizer does not model.
-mpi_tsan_names = racing_puts threads network requests active flavors accumulate
+mpi_tsan_names = racing_puts threads network requests active flavors accumulate sections
 mpi_tsan_binaries = $(mpi_tsan_names:%=test/mpi/tsan/%)
 
 if CAN_TEST
