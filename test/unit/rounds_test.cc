@@ -60,23 +60,32 @@ TEST(Rounds, OneTurnEach) {
     Process process;
     EXPECT_FALSE(process.waits(0, 0)) << "nobody has come yet";
     EXPECT_FALSE(process.waits(0, 0));
-    EXPECT_FALSE(process.waits(1, 1)) << "one has come since";
+    EXPECT_FALSE(process.waits(1, 1)) << "a round is over since";
     EXPECT_TRUE(process.waits(1, 2));
     EXPECT_TRUE(process.waits(2, 3));
     EXPECT_FALSE(process.waits(4, 4));
     EXPECT_FALSE(process.waits(4, 4, 100us, 8)) << "another target";
+    EXPECT_FALSE(process.waits(4, 4)) << "from the beginning";
 }
 
-TEST(Rounds, WhenNobodyComesTheWaitsEnd) {
+/// How often the process waits in vain, each time for a millisecond.
+unsigned waits_in_vain(Process& process, Value now) {
+    unsigned waits = 0;
+    while (waits < 100 && process.waits(now, now, 1ms))
+        ++waits;
+    return waits;
+}
+
+TEST(Rounds, AMillisecondIsLostForEachRoundAndTwentyInAll) {
     Process process;
     process.waits(1, 1);
-    unsigned waits = 0;
-    while (process.waits(1, 1, 1ms))
-        ASSERT_LT(++waits, 100U);
-    EXPECT_GE(waits, 10U);
-    EXPECT_FALSE(process.waits(1, 1));
-    EXPECT_FALSE(process.waits(2, 2)) << "somebody has come";
-    EXPECT_TRUE(process.waits(2, 3));
+    EXPECT_EQ(waits_in_vain(process, 1), 0U) << "it has not seen any come";
+    EXPECT_FALSE(process.waits(2, 2));
+    EXPECT_EQ(waits_in_vain(process, 2), 1U);
+    EXPECT_FALSE(process.waits(5, 5));
+    EXPECT_EQ(waits_in_vain(process, 5), 3U);
+    EXPECT_FALSE(process.waits(1005, 1005));
+    EXPECT_EQ(waits_in_vain(process, 1005), 20U);
 }
 
 } // namespace

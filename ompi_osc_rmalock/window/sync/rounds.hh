@@ -4,13 +4,15 @@
 // A lock at hand takes a tenth of a microsecond, a section across a network some tens, and its origin
 // sends no other one before the answer. So a process of the target's node takes its next exclusive lock
 // only when a round of sections is over: as many as there are origins that send some. So it has as many
-// turns as one of them has on average. It waits for a bounded time; and when none has come for longer
-// than a scheduler keeps a process from its core, it goes on as if there were none.
+// turns as one of them has on average. It waits for a bounded time: for each round that it has seen it
+// may lose a millisecond in waits in which nobody comes. Where others come seldom that is little; where
+// they come often it adds up to what a scheduler keeps a process from its core for.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_map>
+#include <cstddef>
+#include <unordered_set>
 
 #include "locks/lock.hh"
 #include "ucx_glue/types.hh"
@@ -23,15 +25,14 @@ class SectionRounds {
   public:
     /// A section of `origin` is over. Returns whether a round is.
     bool ends_one(ucx::PeerId origin) {
-        unsigned& last = last_[origin];
-        here_ += last != span_;
-        last = span_;
+        here_.insert(origin);
+        const std::size_t origins = std::max(here_.size(), before_);
         if (++in_span_ == kSpan) {
-            before_ = here_;
-            here_ = in_span_ = 0;
-            ++span_;
+            before_ = here_.size();
+            here_.clear(); // else it would grow with the processes of the window
+            in_span_ = 0;
         }
-        if (++in_round_ < std::max(here_, before_))
+        if (++in_round_ < origins)
             return false;
         in_round_ = 0;
         return true;
@@ -41,9 +42,9 @@ class SectionRounds {
     /// Sections within which each origin that sends some is expected to send one.
     static constexpr unsigned kSpan = 128;
 
-    unsigned span_ = 1, in_span_ = 0, in_round_ = 0;
-    unsigned here_ = 0, before_ = 0;                 ///< origins in this span, and in the last one
-    std::unordered_map<ucx::PeerId, unsigned> last_; ///< the last span of each; none: 0
+    unsigned in_span_ = 0, in_round_ = 0;
+    std::unordered_set<ucx::PeerId> here_; ///< origins in this span
+    std::size_t before_ = 0;               ///< how many there were in the last one
 };
 
 /// At a process of the target's node, of one target: the last that it has locked exclusively. Not for
@@ -55,22 +56,26 @@ class RoundsOfOthers {
     template <class Round, class Wait>
     [[gnu::always_inline]] void before(fabric::Rank target, Round round, Wait wait) {
         const fabric::Value now = round();
-        if (target == target_ && now != 0 && now == seen_ && alone_ < kAlone) [[unlikely]]
-            alone_ += wait(now, kMost);
+        if (target == target_ && now == seen_ && budget_ > budget_.zero()) [[unlikely]]
+            budget_ -= wait(now, std::min(budget_, kMost));
         const fabric::Value then = round();
-        if (target != target_ || then != seen_)
-            alone_ = {};
+        if (target != target_)
+            budget_ = {};
+        else
+            budget_ =
+                std::min(budget_ + static_cast<int>(std::min(then - seen_, kMostRounds)) * kMost,
+                         static_cast<int>(kMostRounds) * kMost);
         target_ = target;
         seen_ = then;
     }
 
   private:
-    static constexpr locks::Duration kMost = std::chrono::milliseconds(1),
-                                     kAlone = std::chrono::milliseconds(20);
+    static constexpr locks::Duration kMost = std::chrono::milliseconds(1);
+    static constexpr fabric::Value kMostRounds = 20;
 
     fabric::Rank target_ = -1;
     fabric::Value seen_ = 0;
-    locks::Duration alone_{};
+    locks::Duration budget_{}; ///< for waits in which nobody comes
 };
 
 } // namespace rmalock::window
