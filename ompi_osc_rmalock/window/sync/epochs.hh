@@ -134,7 +134,9 @@ class Epochs : public Observed {
     /// words of its own node waits in none of them, so every so-manieth looks for what they want.
     void serve_others();
     bool goes_with_release(Rank target);
-    void let_sections_in(Rank target);
+    /// Whether there are any: then courtesy, which looks for processes that hold the lock for longer,
+    /// would wait for what it does not see.
+    bool let_sections_in(Rank target);
     locks::Hold acquire(Rank target, bool exclusive);
     [[gnu::noinline]] locks::Hold acquire_late(Rank target, bool exclusive);
     void release(Rank target, bool exclusive, locks::Hold hold);

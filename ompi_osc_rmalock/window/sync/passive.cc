@@ -17,12 +17,12 @@ bool Epochs::trust_nocheck(const char* call, bool exclusive, Rank first, Rank en
     return false;
 }
 
-void Epochs::let_sections_in(Rank target) {
+bool Epochs::let_sections_in(Rank target) {
     using Clock = std::chrono::steady_clock;
     if (!lock_->takes_sections())
-        return;
+        return false;
     const locks::Word word{target, fabric::WindowSlots::rounds};
-    rounds_of_others_.before(
+    return rounds_of_others_.before(
         target, [&] { return fabric_.get(word); },
         [&](locks::Value seen, locks::Duration most) {
             const Clock::time_point begin = Clock::now();
@@ -33,12 +33,11 @@ void Epochs::let_sections_in(Rank target) {
 
 inline locks::Hold Epochs::acquire(Rank target, bool exclusive) {
     locks::Hold hold;
-    const bool polite = exclusive && courteous_ && fabric_.same_node(target);
-    if (polite) [[unlikely]] {
-        let_sections_in(target);
+    const bool polite =
+        exclusive && courteous_ && fabric_.same_node(target) && !let_sections_in(target);
+    if (polite) [[unlikely]]
         courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
                          [&] { return lock_->is_taken(target, true); });
-    }
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
             [&] { hold = lock_->acquire(target, exclusive); });
     if (polite) [[unlikely]]

@@ -52,9 +52,9 @@ class SectionRounds {
 class RoundsOfOthers {
   public:
     /// Before an exclusive acquire: `round()` says how many rounds there have been, and
-    /// `wait(seen, time)` waits until that changes or the time is over.
+    /// `wait(seen, time)` waits until that changes or the time is over. Returns whether others come.
     template <class Round, class Wait>
-    [[gnu::always_inline]] void before(fabric::Rank target, Round round, Wait wait) {
+    [[gnu::always_inline]] bool before(fabric::Rank target, Round round, Wait wait) {
         const fabric::Value now = round();
         if (target == target_ && now == seen_ && budget_ > budget_.zero()) [[unlikely]]
             budget_ -= wait(now, std::min(budget_, kMost));
@@ -67,6 +67,7 @@ class RoundsOfOthers {
                          static_cast<int>(kMostRounds) * kMost);
         target_ = target;
         seen_ = then;
+        return budget_ > budget_.zero();
     }
 
   private:
