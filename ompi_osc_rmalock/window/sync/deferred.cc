@@ -56,8 +56,9 @@ bool Epochs::hold_deferred(HeldLock& mine) {
     if (outcome.over) {
         acquisitions_.acquired(mode);
         next_at_once_ = 1;
-        // Readers of a program that only locks are better counted on their node.
-        at_once_ = outcome.applied == 0 && !exclusive ? kMostAtOnce : 0;
+        // Locks alone are cheaper where the node counts its readers, and passes the lock on.
+        const bool on_node = !exclusive || lock_->most_in_a_row() > 1;
+        at_once_ = outcome.applied == 0 && on_node ? kMostAtOnce : 0;
     }
     if (outcome.over && !outcome.held) {
         remote_->end_section(target, outcome.applied);
