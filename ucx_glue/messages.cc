@@ -88,6 +88,8 @@ void Worker::send(Peer& peer, std::span<const std::byte> header, std::span<const
     const Lock lock = locked_for_message();
     ++counters_.messages;
     transmit(peer, kMessageId, header, data);
+    if (peer.begins_contact())
+        greet(peer, 0); // else nobody would ask whether a peer is there that is sent messages alone
 }
 
 void Worker::send_locked(Peer& peer, std::span<const std::byte> header,
