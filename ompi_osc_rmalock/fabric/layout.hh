@@ -41,8 +41,8 @@ struct WindowSlots {
     /// At rank 0, and at the first rank of each node: the gate between lock_all and exclusive locks
     /// (locks/window_lock/all_gate.hh).
     static constexpr Slot gate = line(1);
-    /// How many rounds of sections from other nodes its target has seen (window/sync/rounds.hh).
-    static constexpr Slot rounds = gate + 5;
+    /// Sections from other nodes that its target has seen (SectionCount, window/sync/rounds.hh).
+    static constexpr Slot sections = gate + 5;
     /// Serialises accumulates that no single CPU atomic can do. Beside it what tells processes that
     /// change single elements of arrays at work (locks/parts/element_marks.hh): one line has both.
     static constexpr Slot accumulate = line(2);

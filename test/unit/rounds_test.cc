@@ -11,81 +11,97 @@ namespace {
 using namespace std::chrono_literals;
 using fabric::Value;
 
-/// The sections of these origins, one after another, with a bar where a round ends.
-std::string rounds_of(SectionRounds& rounds, const std::string& origins) {
-    std::string told;
-    for (const char origin : origins)
-        told += rounds.ends_one(static_cast<ucx::PeerId>(origin)) ? std::string{origin, '|'}
-                                                                  : std::string{origin};
-    return told;
-}
-
-/// A round has as many sections as there are origins that send some, so that one that comes twice
-/// makes it no shorter.
-TEST(Rounds, AsLongAsThereAreOrigins) {
+/// What the target says after sections of these origins.
+struct Target {
+    void serves(const std::string& origins) {
+        for (const char origin : origins)
+            word += rounds.ends_one(static_cast<ucx::PeerId>(origin));
+    }
+    Value word = 0;
     SectionRounds rounds;
-    EXPECT_EQ(rounds_of(rounds, "aa"), "a|a|");
-    EXPECT_EQ(rounds_of(rounds, "bcabcaabbcc"), "bca|bca|abb|cc");
+};
+
+TEST(Rounds, TheTargetCountsSectionsAndOrigins) {
+    Target target;
+    EXPECT_EQ(SectionCount::origins(target.word), 1U);
+    target.serves("aa");
+    EXPECT_EQ(SectionCount::sections(target.word), 2U);
+    EXPECT_EQ(SectionCount::origins(target.word), 1U);
+    target.serves("bca");
+    EXPECT_EQ(SectionCount::sections(target.word), 5U);
+    EXPECT_EQ(SectionCount::origins(target.word), 3U);
 }
 
 TEST(Rounds, AnOriginThatIsGoneIsForgotten) {
-    SectionRounds rounds;
-    rounds_of(rounds, "abc");
-    rounds_of(rounds, std::string(300, 'a'));
-    EXPECT_EQ(rounds_of(rounds, "aaaa"), "a|a|a|a|");
+    Target target;
+    target.serves("abc" + std::string(300, 'a'));
+    EXPECT_EQ(SectionCount::sections(target.word), 303U);
+    EXPECT_EQ(SectionCount::origins(target.word), 1U);
 }
 
-/// Acquires target 7 with so many rounds done; in a wait there will be `next`. Returns whether it
-/// waited.
+/// A process of the node, before it acquires target 7.
 struct Process {
-    bool waits(Value now, Value next, locks::Duration time = 100us, fabric::Rank target = 7) {
-        bool waited = false;
-        round = now;
+    /// While it waits, `origins` come one by one. Returns how many of these it has let go first, or -1
+    /// if it does not wait; and if it is still waiting then, it does so for `time`.
+    int waits(const std::string& origins, locks::Duration time = 100us, fabric::Rank to = 7) {
+        int waited = -1;
+        auto next = origins.begin();
         others.before(
-            target, [this] { return round; },
+            to, [this] { return target.word; },
             [&](Value seen, locks::Duration most) {
-                EXPECT_EQ(seen, now);
+                EXPECT_EQ(seen, target.word);
                 EXPECT_GE(most, time);
-                waited = true;
-                round = next;
-                return time;
+                waited = static_cast<int>(next - origins.begin());
+                if (next == origins.end())
+                    return time;
+                target.serves({*next++});
+                ++waited;
+                return locks::Duration(0);
             });
         return waited;
     }
-    Value round = 0;
+    Target target;
     RoundsOfOthers others;
 };
 
 TEST(Rounds, OneTurnEach) {
     Process process;
-    EXPECT_FALSE(process.waits(0, 0)) << "nobody has come yet";
-    EXPECT_FALSE(process.waits(0, 0));
-    EXPECT_FALSE(process.waits(1, 1)) << "a round is over since";
-    EXPECT_TRUE(process.waits(1, 2));
-    EXPECT_TRUE(process.waits(2, 3));
-    EXPECT_FALSE(process.waits(4, 4));
-    EXPECT_FALSE(process.waits(4, 4, 100us, 8)) << "another target";
-    EXPECT_FALSE(process.waits(4, 4)) << "from the beginning";
+    EXPECT_EQ(process.waits(""), -1) << "nobody has come yet";
+    EXPECT_EQ(process.waits(""), -1);
+    process.target.serves("abc");
+    EXPECT_EQ(process.waits(""), -1) << "a round is over since";
+    EXPECT_EQ(process.waits("abcabc"), 3);
+    EXPECT_EQ(process.waits("aabc"), 3) << "as many as there are origins, whichever";
+    process.target.serves("ab");
+    EXPECT_EQ(process.waits("cab"), 1) << "two have been in since";
+    process.target.serves("abc");
+    EXPECT_EQ(process.waits(""), -1);
+    EXPECT_EQ(process.waits("abc", 100us, 8), -1) << "another target";
+    EXPECT_EQ(process.waits("abc"), -1) << "from the beginning";
 }
 
 /// How often the process waits in vain, each time for a millisecond.
-unsigned waits_in_vain(Process& process, Value now) {
-    unsigned waits = 0;
-    while (waits < 100 && process.waits(now, now, 1ms))
+int waits_in_vain(Process& process) {
+    int waits = 0;
+    while (waits < 100 && process.waits("", 1ms) >= 0)
         ++waits;
     return waits;
 }
 
 TEST(Rounds, AMillisecondIsLostForEachRoundAndTwentyInAll) {
     Process process;
-    process.waits(1, 1);
-    EXPECT_EQ(waits_in_vain(process, 1), 0U) << "it has not seen any come";
-    EXPECT_FALSE(process.waits(2, 2));
-    EXPECT_EQ(waits_in_vain(process, 2), 1U);
-    EXPECT_FALSE(process.waits(5, 5));
-    EXPECT_EQ(waits_in_vain(process, 5), 3U);
-    EXPECT_FALSE(process.waits(1005, 1005));
-    EXPECT_EQ(waits_in_vain(process, 1005), 20U);
+    process.target.serves("ab");
+    process.waits("");
+    EXPECT_EQ(waits_in_vain(process), 0) << "it has not seen any come";
+    process.target.serves("ab");
+    EXPECT_EQ(process.waits(""), -1);
+    EXPECT_EQ(waits_in_vain(process), 1);
+    process.target.serves("abababab");
+    EXPECT_EQ(process.waits(""), -1);
+    EXPECT_EQ(waits_in_vain(process), 4);
+    process.target.serves(std::string(1000, 'a'));
+    EXPECT_EQ(process.waits(""), -1);
+    EXPECT_EQ(waits_in_vain(process), 20);
 }
 
 } // namespace

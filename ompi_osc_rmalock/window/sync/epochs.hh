@@ -79,8 +79,8 @@ class Epochs : public Observed {
     bool leave_section(bool exclusive) { return lock_->leave_section(exclusive); }
     /// One of `origin` is over.
     void note_section(ucx::PeerId origin) {
-        if (rounds_.ends_one(origin))
-            fabric_.parts().add({fabric_.part_of(rank()), fabric::WindowSlots::rounds}, 1);
+        fabric_.parts().add({fabric_.part_of(rank()), fabric::WindowSlots::sections},
+                            rounds_.ends_one(origin));
     }
 
   private:

@@ -21,7 +21,7 @@ bool Epochs::let_sections_in(Rank target) {
     using Clock = std::chrono::steady_clock;
     if (!lock_->takes_sections())
         return false;
-    const locks::Word word{target, fabric::WindowSlots::rounds};
+    const locks::Word word{target, fabric::WindowSlots::sections};
     return rounds_of_others_.before(
         target, [&] { return fabric_.get(word); },
         [&](locks::Value seen, locks::Duration most) {

@@ -4,78 +4,106 @@
 // A lock at hand takes a tenth of a microsecond, a section across a network some tens, and its origin
 // sends no other one before the answer. So a process of the target's node takes its next exclusive lock
 // only when a round of sections is over: as many as there are origins that send some. So it has as many
-// turns as one of them has on average. It waits for a bounded time: for each round that it has seen it
-// may lose a millisecond in waits in which nobody comes. Where others come seldom that is little; where
-// they come often it adds up to what a scheduler keeps a process from its core for.
+// turns as one of them has on average. It waits while sections end, and for a bounded time while none
+// does: for each round that it has seen it may lose a millisecond. Where others come seldom that is
+// little; where they come often it adds up to what a scheduler keeps a process from its core for.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <unordered_set>
+#include <utility>
 
 #include "locks/lock.hh"
 #include "ucx_glue/types.hh"
 
 namespace rmalock::window {
 
-/// At the target: of so many sections as there are origins that send some, the last ends a round.
-/// Called with the worker locked.
+/// What the target says: how many sections there have been, and how many origins send some.
+struct SectionCount {
+    static constexpr unsigned kBits = 44;
+    static fabric::Value sections(fabric::Value word) {
+        return word & ((fabric::Value{1} << kBits) - 1);
+    }
+    /// Not 0.
+    static fabric::Value origins(fabric::Value word) {
+        return std::max(word >> kBits, fabric::Value{1});
+    }
+};
+
+/// At the target. Called with the worker locked.
 class SectionRounds {
   public:
-    /// A section of `origin` is over. Returns whether a round is.
-    bool ends_one(ucx::PeerId origin) {
+    /// A section of `origin` is over. Returns what the word grows by.
+    fabric::Value ends_one(ucx::PeerId origin) {
         here_.insert(origin);
-        const std::size_t origins = std::max(here_.size(), before_);
+        const fabric::Value origins = std::max(here_.size(), before_);
         if (++in_span_ == kSpan) {
             before_ = here_.size();
             here_.clear(); // else it would grow with the processes of the window
             in_span_ = 0;
         }
-        if (++in_round_ < origins)
-            return false;
-        in_round_ = 0;
-        return true;
+        const fabric::Value more = origins - std::exchange(origins_, origins);
+        return 1 + (more << SectionCount::kBits);
     }
 
   private:
     /// Sections within which each origin that sends some is expected to send one.
     static constexpr unsigned kSpan = 128;
 
-    unsigned in_span_ = 0, in_round_ = 0;
+    unsigned in_span_ = 0;
     std::unordered_set<ucx::PeerId> here_; ///< origins in this span
     std::size_t before_ = 0;               ///< how many there were in the last one
+    fabric::Value origins_ = 0;            ///< as the word says
 };
 
 /// At a process of the target's node, of one target: the last that it has locked exclusively. Not for
 /// several threads at a time.
 class RoundsOfOthers {
   public:
-    /// Before an exclusive acquire: `round()` says how many rounds there have been, and
-    /// `wait(seen, time)` waits until that changes or the time is over. Returns whether others come.
-    template <class Round, class Wait>
-    [[gnu::always_inline]] bool before(fabric::Rank target, Round round, Wait wait) {
-        const fabric::Value now = round();
-        if (target == target_ && now == seen_ && budget_ > budget_.zero()) [[unlikely]]
-            budget_ -= wait(now, std::min(budget_, kMost));
-        const fabric::Value then = round();
+    /// Before an exclusive acquire: `read()` returns the target's word, and `wait(word, time)` waits
+    /// until that changes or the time is over, and returns how long. Returns whether others come.
+    template <class Read, class Wait>
+    [[gnu::always_inline]] bool before(fabric::Rank target, Read read, Wait wait) {
+        fabric::Value word = read();
+        if (target == target_ && budget_ > budget_.zero()) [[unlikely]]
+            word = await_round(word, read, wait);
+        const fabric::Value sections = SectionCount::sections(word);
         if (target != target_)
             budget_ = {};
-        else
-            budget_ =
-                std::min(budget_ + static_cast<int>(std::min(then - seen_, kMostRounds)) * kMost,
-                         static_cast<int>(kMostRounds) * kMost);
+        else if (sections != seen_)
+            budget_ = std::min(budget_ + gained(sections - seen_, SectionCount::origins(word)),
+                               kMostLost);
         target_ = target;
-        seen_ = then;
+        seen_ = sections;
         return budget_ > budget_.zero();
     }
 
   private:
-    static constexpr locks::Duration kMost = std::chrono::milliseconds(1);
-    static constexpr fabric::Value kMostRounds = 20;
+    static constexpr locks::Duration kEachRound = std::chrono::milliseconds(1),
+                                     kMostAtOnce = std::chrono::milliseconds(4),
+                                     kMostLost = std::chrono::milliseconds(20);
+
+    template <class Read, class Wait>
+    [[gnu::noinline]] fabric::Value await_round(fabric::Value word, Read& read, Wait& wait) {
+        while (SectionCount::sections(word) - seen_ < SectionCount::origins(word)) {
+            const locks::Duration waited = wait(word, std::min(budget_, kMostAtOnce));
+            const fabric::Value before = std::exchange(word, read());
+            if (word != before)
+                continue;
+            budget_ -= std::min(waited, budget_);
+            break;
+        }
+        return word;
+    }
+    static locks::Duration gained(fabric::Value sections, fabric::Value origins) {
+        const fabric::Value most = static_cast<fabric::Value>(kMostLost / kEachRound) * origins;
+        return static_cast<int>(std::min(sections, most)) * kEachRound / static_cast<int>(origins);
+    }
 
     fabric::Rank target_ = -1;
-    fabric::Value seen_ = 0;
+    fabric::Value seen_ = 0;   ///< sections
     locks::Duration budget_{}; ///< for waits in which nobody comes
 };
 
