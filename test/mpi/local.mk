@@ -40,9 +40,9 @@ CLEANFILES += test/mpi/oracle
 if CAN_TEST
 CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_observe \
 	test/mpi/check_network
-FULL_TESTS += test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/test_soak.py
+FULL_TESTS += test/mpi/check_more test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/test_soak.py
 endif
-EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground \
+EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_more test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground \
 	test/mpi/check_crowd test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
 
