@@ -115,6 +115,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/trial_pairs.cc \
 	ompi_osc_rmalock/network/trial_pairs.hh \
 	ompi_osc_rmalock/network/waiting_requests.hh \
+	ompi_osc_rmalock/network/waiting_sections.hh \
 	ompi_osc_rmalock/network/window_directory.cc \
 	ompi_osc_rmalock/network/window_directory.hh \
 	ompi_osc_rmalock/network/window_id.hh \

@@ -39,6 +39,7 @@ unit_sources = \
 	test/unit/thread_number_test.cc \
 	test/unit/topology_test.cc \
 	test/unit/waiting_requests_test.cc \
+	test/unit/waiting_sections_test.cc \
 	test/unit/window_test.cc
 
 EXTRA_DIST += test/README.md test/check_fast test/check_package test/check_series test/check_exports test/check_pairwise test/pairwise.py

@@ -8,7 +8,6 @@
 
 #include "host.hh"
 #include "network/message_check.hh"
-#include "network/section.hh"
 
 namespace rmalock::network {
 namespace {
@@ -49,17 +48,25 @@ void Inbox::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
         check(from, header, data);
     if (is_answer(header))
         return Answers::take(header, data);
+    if (header.kind == MessageKind::section)
+        return handle_section(from, header, data);
     // A put waits for no accumulate: an atomic of the origin may come right behind it (Outbox).
     const bool waits = header.kind != MessageKind::put && waiting_.are_before(from, header);
-    if (waits || !serve(from, header, data, true))
+    if (waits || !serve(from, header, data))
         waiting_.add(from, header, data);
 }
 
+void Inbox::handle_section(ucx::PeerId from, const MessageHeader& header,
+                           std::span<const std::byte> data) {
+    const bool begins = (header.op & SectionFlags::held) == 0;
+    if ((begins && sections_.are_before(header.window)) || !serve(from, header, data, true))
+        sections_.add(from, header, data);
+}
+
 bool Inbox::retry() {
-    return waiting_.retry([this](ucx::PeerId from, const MessageHeader& header,
-                                 std::span<const std::byte> data, std::chrono::nanoseconds waited) {
-        return serve(from, header, data, waited < Section::kPatience);
-    });
+    const auto serve_again = [this](auto&&... request) { return serve(request...); };
+    const bool sections = sections_.retry(serve_again), others = waiting_.retry(serve_again);
+    return sections || others;
 }
 
 bool Inbox::serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data,

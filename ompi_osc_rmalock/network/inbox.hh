@@ -7,7 +7,9 @@
 
 #include "network/answers.hh"
 #include "network/message.hh"
+#include "network/section.hh"
 #include "network/waiting_requests.hh"
+#include "network/waiting_sections.hh"
 #include "network/window_directory.hh"
 #include "ucx_glue/worker.hh"
 
@@ -32,13 +34,16 @@ class Inbox {
                                 std::span<const std::byte> data) const;
     /// False: the request cannot be applied yet.
     bool serve(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data,
-               bool may_wait);
+               bool may_wait = false);
+    void handle_section(ucx::PeerId from, const MessageHeader& header,
+                        std::span<const std::byte> data);
 
     ucx::Worker& worker_;
     const WindowDirectory& windows_;
     Answers& answers_;
     const bool checks_;
     WaitingRequests waiting_;
+    WaitingSections sections_{Section::kPatience};
 };
 
 } // namespace rmalock::network

@@ -46,10 +46,17 @@ constexpr bool is_copy(MessageKind kind) {
     return is_put(kind) || kind == MessageKind::get;
 }
 
+/// What `op` of a section says, added up.
+struct SectionFlags {
+    static constexpr std::uint8_t exclusive = 1; ///< the lock
+    static constexpr std::uint8_t held = 2;      ///< the origin has it already
+    static constexpr std::uint8_t keeps = 4;     ///< and has it on when the operations are done
+    static constexpr std::uint8_t all = 7;
+};
+
 struct MessageHeader {
     MessageKind kind;
-    /// rmalock_op_t; puts and gets have no operation, and elements of 1 byte; of a section 1 says
-    /// that it is exclusive.
+    /// rmalock_op_t; puts and gets have no operation, and elements of 1 byte; of a section its flags.
     std::uint8_t op;
     std::uint8_t element_kind; ///< rmalock_kind_t
     std::uint8_t has_operand;
@@ -75,7 +82,7 @@ struct CopyRun {
 /// filled as far as requests were applied.
 struct SectionOutcome {
     std::uint32_t applied = 0; ///< so many of the requests, from the first on
-    bool over = false;         ///< all of them, beside the lock that they were under
+    bool over = false;         ///< all of them
     bool held = false;         ///< the origin has the lock, and has to release it
 };
 

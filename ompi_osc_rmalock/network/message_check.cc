@@ -134,8 +134,8 @@ std::uint64_t results_of(const SectionRequest& request) {
 
 /// Of the requests of a section, too.
 std::string flaw_of_section(const MessageHeader& header, std::span<const std::byte> data) {
-    if (header.op > 1)
-        return "a lock that is neither shared nor exclusive";
+    if (header.op > SectionFlags::all)
+        return "a section with flags that there are not";
     std::uint64_t results = 0, wanted = 0, requests = 0;
     try {
         for (wanted = take_value<std::uint64_t>(data); requests < header.runs; ++requests) {

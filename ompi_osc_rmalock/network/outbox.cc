@@ -56,11 +56,11 @@ void Outbox::begin_section() {
     section_.emplace();
 }
 
-void Outbox::send_section(bool exclusive, SectionOutcome& outcome) {
+void Outbox::send_section(std::uint8_t flags, SectionOutcome& outcome) {
     const std::lock_guard lock(mutex_);
     MessageHeader header{};
     header.kind = MessageKind::section;
-    header.op = exclusive;
+    header.op = flags;
     header.runs = section_->requests().size();
     std::vector<Awaited> answer{{reinterpret_cast<std::byte*>(&outcome), sizeof outcome}};
     for (const Section::Request& request : section_->requests())

@@ -84,12 +84,15 @@ class Outbox final : public Departing {
                                ucx::Completion* completion);
     /// What is sent, held or collected from here on goes into a critical section of one message.
     void begin_section();
-    bool in_section() const { return section_.has_value(); }
+    /// Whether one is being collected that is empty.
+    bool section_is_empty() const { return section_->empty(); }
+    /// Whether the program wants something back from it.
+    bool section_fetches() const { return section_->results() != 0; }
     /// Whether a call of so many bytes fits.
     bool section_takes(std::size_t bytes) const { return section_->takes(bytes); }
-    /// Sends it. `outcome` is there once results_done(); if not all was applied, the rest is to be
-    /// sent by end_section().
-    void send_section(bool exclusive, SectionOutcome& outcome);
+    /// Sends it, with SectionFlags. `outcome` is there once results_done(); if not all was applied, the
+    /// rest is to be sent by end_section().
+    void send_section(std::uint8_t flags, SectionOutcome& outcome);
     /// From here on all goes as always, beginning with the section's requests but for so many.
     void end_section(std::size_t applied);
     bool try_to_depart() override;

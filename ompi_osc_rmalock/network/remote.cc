@@ -400,13 +400,13 @@ void Remote::begin_section(Rank target) {
     section_of_ = target;
 }
 
-SectionOutcome Remote::send_section(Rank target, bool exclusive) {
+SectionOutcome Remote::send_section(Rank target, std::uint8_t flags) {
     return or_end_the_job([&] {
         Reachable& there = reachable(target);
         begin_verb();
         count_round_trip();
         SectionOutcome outcome;
-        there.outbox.send_section(exclusive, outcome);
+        there.outbox.send_section(flags, outcome);
         worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
         return outcome;
     });

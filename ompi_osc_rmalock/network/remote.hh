@@ -108,13 +108,17 @@ class Remote final : public fabric::RemoteWords {
 
     /// A critical section in one message (section.hh): what is sent to the target from here on is kept
     /// for it. Of one target at a time, when nothing is under way to it, by a process of one thread.
+    /// Called again when one is over, the next one begins.
     void begin_section(Rank target);
     /// Whether an operation of so many bytes, there and back, still fits.
     bool section_takes(Rank target, std::size_t bytes) {
         return reachable(target).outbox.section_takes(bytes);
     }
-    /// Sends it, and waits for what the target says; a section that is over has its results then.
-    SectionOutcome send_section(Rank target, bool exclusive);
+    bool section_is_empty(Rank target) { return reachable(target).outbox.section_is_empty(); }
+    bool section_fetches(Rank target) { return reachable(target).outbox.section_fetches(); }
+    /// Sends it, with SectionFlags, and waits for what the target says; a section that is over has its
+    /// results then.
+    SectionOutcome send_section(Rank target, std::uint8_t flags);
     /// There is no section any more: what was not applied goes as always, and now.
     void end_section(Rank target, std::size_t applied = 0);
 

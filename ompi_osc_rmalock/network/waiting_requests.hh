@@ -1,7 +1,6 @@
 // Requests of other nodes' processes that a handler could not serve when they came.
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -28,22 +27,20 @@ class WaitingRequests {
     }
 
     void add(ucx::PeerId from, const MessageHeader& header, std::span<const std::byte> data) {
-        queues_[{from, header.window}].push_back(
-            {header, {data.begin(), data.end()}, Clock::now()});
+        queues_[{from, header.window}].push_back({header, {data.begin(), data.end()}});
     }
 
-    /// Serves by serve(origin, header, data, waited), which returns false if it cannot yet, what can
-    /// be served, one of each queue in turn: those of a window share its accumulate lock. `waited`:
-    /// since the request was added. Returns whether some still wait.
+    /// Serves by serve(origin, header, data), which returns false if it cannot yet, what can be
+    /// served, one of each queue in turn: those of a window share its accumulate lock. Returns
+    /// whether some still wait.
     template <class Serve>
     bool retry(Serve&& serve) {
         for (bool any = true; any;) {
             any = false;
             for (auto queue = queues_.begin(); queue != queues_.end();) {
                 auto& [key, requests] = *queue;
-                const Request& first = requests.front();
-                const bool served = serve(key.from, first.header, std::span(first.data),
-                                          Clock::now() - first.since);
+                const bool served =
+                    serve(key.from, requests.front().header, std::span(requests.front().data));
                 any |= served;
                 if (served)
                     requests.pop_front();
@@ -54,7 +51,6 @@ class WaitingRequests {
     }
 
   private:
-    using Clock = std::chrono::steady_clock;
     struct Queue {
         ucx::PeerId from;
         WindowId window;
@@ -63,7 +59,6 @@ class WaitingRequests {
     struct Request {
         MessageHeader header;
         std::vector<std::byte> data;
-        Clock::time_point since;
     };
     std::map<Queue, std::deque<Request>> queues_; ///< none is empty
 };

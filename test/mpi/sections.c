@@ -46,8 +46,8 @@ static void each_operation_alone(void) {
         unlock(&w, t);
         CHECK_EQ(round - 1, before);
         lock(&w, MPI_LOCK_SHARED, t);
-        OK(MPI_Get_accumulate(&zero, 1, MPI_INT64_T, &there, 1, MPI_INT64_T, t,
-                              at(&w, t, mine + 1), 1, MPI_INT64_T, MPI_NO_OP, w.win));
+        OK(MPI_Get_accumulate(&zero, 1, MPI_INT64_T, &there, 1, MPI_INT64_T, t, at(&w, t, mine + 1),
+                              1, MPI_INT64_T, MPI_NO_OP, w.win));
         unlock(&w, t);
         CHECK_EQ(round, there);
         const int64_t next = round;
@@ -215,6 +215,89 @@ static void what_asks_for_more(void) {
     window_close(&w);
 }
 
+/// The lock is held over flushes of every kind, and what is fetched or put is complete behind each.
+static void held_over_flushes(void) {
+    struct window w;
+    if (!open_words(&w, LARGE))
+        return;
+    const int t = (T.rank + 1) % T.ranks, other = (T.rank + 2) % T.ranks;
+    int64_t* large = calloc(LARGE, sizeof *large);
+    for (int64_t round = 1; round <= ROUNDS; ++round) {
+        const int kind = round % 2 == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
+        const int64_t put_there = 3 * round;
+        int64_t before = -1, there = -1, sum = -1;
+        lock(&w, kind, t);
+        get(&w, t, 0, &before, 1);
+        OK(round % 4 < 2 ? MPI_Win_flush_local(t, w.win) : MPI_Win_flush(t, w.win));
+        CHECK_EQ(3 * (round - 1), before);
+        put(&w, t, 0, &put_there, 1);
+        OK(MPI_Win_flush_local_all(w.win));
+        get(&w, t, 0, &there, 1);
+        add(&w, t, 1, 1);
+        OK(MPI_Win_flush_all(w.win));
+        CHECK_EQ(put_there, there);
+        get(&w, t, 1, &sum, 1);
+        switch (round % 5) {
+        case 0: // what is large goes as always, and in order
+            put(&w, t, 2, &put_there, 1);
+            put(&w, t, 2, large, 4096);
+            break;
+        case 1: // so does what comes behind another lock
+            if (kind == MPI_LOCK_SHARED && other != t && other != T.rank) {
+                lock(&w, MPI_LOCK_SHARED, other);
+                unlock(&w, other);
+            }
+            break;
+        case 2: // a flush that has nothing to do
+            OK(MPI_Win_flush(t, w.win));
+            OK(MPI_Win_flush(t, w.win));
+            break;
+        case 3: { // a request
+            MPI_Request request;
+            OK(MPI_Rget(&there, 1, MPI_INT64_T, t, at(&w, t, 0), 1, MPI_INT64_T, w.win, &request));
+            OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_EQ(put_there, there);
+            break;
+        }
+        default: // nothing
+            OK(MPI_Win_flush(t, w.win));
+            CHECK_EQ(round, sum);
+        }
+        unlock(&w, t);
+        CHECK_EQ(round, sum);
+    }
+    free(large);
+    window_close(&w);
+}
+
+/// Writers that hold the lock between two puts, beside a process in lock_all.
+static void held_beside_lock_all(void) {
+    struct window w;
+    if (!open_words(&w, WORDS))
+        return;
+    const int last = T.ranks - 1;
+    for (int64_t round = 0; round < ROUNDS; ++round) {
+        int64_t first = -1, second = -2;
+        if (w.rank != last) {
+            const int64_t value = round * T.ranks + w.rank;
+            lock(&w, MPI_LOCK_EXCLUSIVE, 0);
+            put(&w, 0, 0, &value, 1);
+            get(&w, 0, 1, &second, 1);
+            OK(MPI_Win_flush(0, w.win));
+            put(&w, 0, 1, &value, 1);
+            unlock(&w, 0);
+            continue;
+        }
+        OK(MPI_Win_lock_all(0, w.win));
+        get(&w, 0, 0, &first, 1);
+        OK(MPI_Win_flush(0, w.win));
+        get(&w, 0, 1, &second, 1);
+        OK(MPI_Win_unlock_all(w.win));
+        CHECK_EQ(first, second);
+    }
+    window_close(&w);
+}
+
 /// All take locks of two windows in the same order, and some of a third one in between.
 static void locks_in_order(void) {
     struct window a, b;
@@ -260,7 +343,7 @@ static void behind_a_long_holder(void) {
             get(&w, T.ranks - 1, 0, &word, 1);
             OK(MPI_Win_flush(T.ranks - 1, w.win));
             MPI_Barrier(MPI_COMM_WORLD);
-            compute_for(5e-3);
+            compute_for(20e-3);
             int64_t again = -1;
             get(&w, T.ranks - 1, 0, &again, 1);
             OK(MPI_Win_flush(T.ranks - 1, w.win));
@@ -310,8 +393,8 @@ static void mistakes(void) {
         FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, t, 0, w.win));
         FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, w.win));
         if (w.flavor != DYNAMIC)
-            FAILS(MPI_ERR_RMA_RANGE, MPI_Put(&value, 1, MPI_INT64_T, t, at(&w, t, WORDS), 1,
-                                             MPI_INT64_T, w.win));
+            FAILS(MPI_ERR_RMA_RANGE,
+                  MPI_Put(&value, 1, MPI_INT64_T, t, at(&w, t, WORDS), 1, MPI_INT64_T, w.win));
         put(&w, t, 3, &value, 1);
         unlock(&w, t);
         FAILS(MPI_ERR_RMA_SYNC, MPI_Win_unlock(t, w.win));
@@ -330,6 +413,8 @@ static const struct test_case cases[] = {
     {.name = "held_and_sent_exclude", .run = held_and_sent_exclude, .each = IN_ANY},
     {.name = "beside_lock_all", .run = beside_lock_all, .each = IN_ANY, .min_ranks = 2},
     {.name = "what_asks_for_more", .run = what_asks_for_more, .each = IN_ANY},
+    {.name = "held_over_flushes", .run = held_over_flushes, .each = IN_ANY},
+    {.name = "held_beside_lock_all", .run = held_beside_lock_all, .each = IN_ANY, .min_ranks = 2},
     {.name = "locks_in_order", .run = locks_in_order, .each = IN_ANY, .min_ranks = 2},
     {.name = "behind_a_long_holder", .run = behind_a_long_holder, .each = IN_ANY, .min_ranks = 2},
     {.name = "the_target_computes", .run = the_target_computes, .each = IN_ANY},

@@ -209,8 +209,8 @@ struct SentSection {
 TEST(MessageCheck, SectionsThatDoNotAgree) {
     SentSection section;
     EXPECT_EQ(section.flaw(), "");
-    section.header.op = 2;
-    EXPECT_EQ(section.flaw(), "a lock that is neither shared nor exclusive");
+    section.header.op = network::SectionFlags::all + 1;
+    EXPECT_EQ(section.flaw(), "a section with flags that there are not");
     section = {};
     section.header.ticket = 0;
     EXPECT_EQ(section.flaw(), "the ticket for the answer is missing");

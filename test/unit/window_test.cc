@@ -820,9 +820,21 @@ bool verbs_of_sections(Member& member) {
             };
             good &= lock() && move(small, true) && move(small, false) && same("put and get", {});
             good &= unlock() && same("their section", {.messages = 1});
-            good &= lock() && move(small, true) && rmalock_flush(window, 0) == RMALOCK_OK;
-            good &= same("a flush inside", {.fetches = 1, .messages = 2}); // the put, and the flush
-            good &= unlock() && same("unlock behind a flush", {.fetches = 1});
+            const auto flush = [&] { return rmalock_flush(window, 0) == RMALOCK_OK; };
+            good &= lock() && move(small, false) && flush();
+            good &= same("lock, get, and flush", {.messages = 1});
+            good &= move(small, true) && flush() && same("put and flush", {.messages = 1});
+            good &= flush() && same("a flush of nothing", {});
+            good &= move(small, true) && rmalock_flush_local(window, 0) == RMALOCK_OK;
+            good &= same("a put that is complete here", {});
+            good &= unlock() && same("its unlock", {.messages = 1});
+            good &= lock() && move(small, false) && flush() && unlock();
+            good &= same("nothing behind the flush", {.messages = 2});
+            good &= lock() && move(small, false) && flush() && move(large, true);
+            good &= same("a large put behind the flush", {.puts = 1, .messages = 1});
+            good &= unlock() && same("unlock behind that", {.fetches = 1});
+            good &= lock() && flush() && same("only a flush", {.fetches = 1});
+            good &= unlock() && same("unlock behind it", {.fetches = 1});
             good &= lock() && move(large, true) && same("a large put", {.fetches = 1, .puts = 1});
             good &= unlock() && same("unlock behind it", {.fetches = 1});
         }

@@ -15,6 +15,10 @@
 // Why it excludes: the registration is the one that an origin's own atomic makes, and it is made
 // only where that would have been admitted at once. Until it is taken back all others see it.
 //
+// In parts. The origin may have the operations of a first part done, and keep the lock: it then holds
+// what section_hold() says, as if nobody had been alone at the end. A later message does more
+// operations, and the last one ends with the second CAS. Or the origin releases the lock itself.
+//
 // Races. Another process that registers meanwhile finds a holder, and waits to be told by it. The
 // home cannot tell: it is in the handler of a message, where nothing may wait. So it takes its
 // registration back only by a CAS that fails then, and leaves the release to the origin, which does

@@ -21,11 +21,14 @@ void Accesses::go_along(Rank target, std::size_t bytes, bool somebody_waits) {
 bool Accesses::do_section(ucx::PeerId from, const network::MessageHeader& header,
                           std::span<const std::byte> data, bool may_wait,
                           std::vector<std::byte>& result) {
-    const bool exclusive = header.op != 0;
+    using Flags = network::SectionFlags;
+    const bool exclusive = (header.op & Flags::exclusive) != 0;
+    const bool keeps = (header.op & Flags::keeps) != 0;
     const std::size_t results = network::take_value<std::uint64_t>(data);
     network::SectionOutcome outcome;
     result.resize(sizeof outcome);
-    const SectionEntry entry = enter_section(exclusive);
+    const SectionEntry entry =
+        (header.op & Flags::held) != 0 ? SectionEntry::entered : enter_section(exclusive);
     if (entry == SectionEntry::busy && may_wait)
         return false;
     if (entry == SectionEntry::entered) {
@@ -38,9 +41,9 @@ bool Accesses::do_section(ucx::PeerId from, const network::MessageHeader& header
         outcome.over = outcome.applied == header.runs;
     }
     // One that could not begin, or is over, may leave the lock to nobody.
-    const bool ends = outcome.over || entry == SectionEntry::closed;
+    const bool ends = (outcome.over && !keeps) || entry == SectionEntry::closed;
     outcome.held = entry != SectionEntry::busy && !(ends && leave_section(exclusive));
-    if (outcome.over)
+    if (outcome.over && !keeps)
         note_section(from);
     result.resize(sizeof outcome + results);
     std::memcpy(result.data(), &outcome, sizeof outcome);

@@ -2,14 +2,26 @@
 // and what is short goes along with the unlock, in one message (locks/parts/section.hh). MPI allows it:
 // a program learns nothing of the lock before its first operation is complete.
 //
+// At a flush a first message takes the lock, and does what was called; the process keeps the lock. What
+// follows is collected again, for the next flush, or for the unlock, whose message gives the lock back.
+//
 // The lock is acquired as always as soon as something asks for more: an operation that is long, or that
-// the program can wait for (go_along), a flush, or another lock of this process.
+// the program can wait for (go_along), or another lock of this process.
 #include <algorithm>
 #include <utility>
 
 #include "window/sync/epochs.hh"
 
 namespace rmalock::window {
+namespace {
+
+constexpr unsigned kMostAtOnce = 64;
+
+Mode mode_of(const HeldLock& lock) {
+    return lock.exclusive ? Mode::exclusive : Mode::shared;
+}
+
+} // namespace
 
 constinit Epochs* Epochs::deferring_ = nullptr;
 constinit Rank Epochs::fast_path_free_ = Epochs::kFastPathFree;
@@ -32,49 +44,95 @@ void Epochs::defer(Rank target) {
 
 void Epochs::stop_deferring() {
     deferred_ = -1;
+    kept_ = false;
     deferring_ = nullptr;
     fast_path_free_ = kFastPathFree;
 }
 
 void Epochs::acquire_deferred() {
     const Rank target = deferred_;
+    const bool kept = kept_;
     stop_deferring();
-    HeldLock* const mine = held_.find(target);
-    mine->hold = acquire_late(target, mine->exclusive);
+    if (!kept) {
+        HeldLock* const mine = held_.find(target);
+        mine->hold = acquire_late(target, mine->exclusive);
+    }
     remote_->end_section(target);
 }
 
-bool Epochs::hold_deferred(HeldLock& mine) {
-    static constexpr unsigned kMostAtOnce = 64;
-    const Mode mode = mine.exclusive ? Mode::exclusive : Mode::shared;
-    const auto [target, exclusive] = std::pair(mine.target, mine.exclusive);
-    stop_deferring();
-    lock_->announce_section(target, exclusive);
-    const network::SectionOutcome outcome = remote_->send_section(target, exclusive);
+/// What has been collected goes to the target, with the lock's end, or not.
+network::SectionOutcome Epochs::send_deferred(const HeldLock& mine, bool keeps) {
+    using Flags = network::SectionFlags;
+    if (!kept_)
+        lock_->announce_section(mine.target, mine.exclusive);
+    const int flags = (mine.exclusive ? Flags::exclusive : 0) | (kept_ ? Flags::held : 0) |
+                      (keeps ? Flags::keeps : 0);
+    const auto outcome = remote_->send_section(mine.target, static_cast<std::uint8_t>(flags));
     if (!outcome.held)
-        lock_->strike_section(target, exclusive);
-    if (outcome.over) {
-        acquisitions_.acquired(mode);
+        lock_->strike_section(mine.target, mine.exclusive);
+    if (outcome.over && !kept_) {
         next_at_once_ = 1;
         // Locks alone are cheaper where the node counts its readers, and passes the lock on.
-        const bool on_node = !exclusive || lock_->most_in_a_row() > 1;
+        const bool on_node = !mine.exclusive || lock_->most_in_a_row() > 1;
         at_once_ = outcome.applied == 0 && on_node ? kMostAtOnce : 0;
     }
-    if (outcome.over && !outcome.held) {
-        remote_->end_section(target, outcome.applied);
-        return false;
-    }
-    if (outcome.over) {
-        mine.hold = lock_->section_hold(exclusive);
-    } else if (outcome.held) {
-        observe({mode, target}, [&] { mine.hold = lock_->take_over_section(target, exclusive); });
-    } else {
+    return outcome;
+}
+
+/// No longer deferred: this process has the lock in the end, and what was not done is sent.
+void Epochs::go_on_with(HeldLock& mine, const network::SectionOutcome& outcome, bool kept) {
+    const auto [target, exclusive] = std::pair(mine.target, mine.exclusive);
+    if (!outcome.held) {
         at_once_ = next_at_once_;
         next_at_once_ = std::min(2 * next_at_once_, kMostAtOnce);
         mine.hold = acquire_late(target, exclusive);
+    } else if (!kept && outcome.over) {
+        mine.hold = lock_->section_hold(exclusive);
+    } else if (!kept) {
+        observe({mode_of(mine), target},
+                [&] { mine.hold = lock_->take_over_section(target, exclusive); });
     }
     remote_->end_section(target, outcome.applied);
+}
+
+bool Epochs::hold_deferred(HeldLock& mine) {
+    const bool kept = kept_;
+    const network::SectionOutcome outcome = send_deferred(mine, false);
+    stop_deferring();
+    if (outcome.over && !kept)
+        acquisitions_.acquired(mode_of(mine));
+    if (outcome.over && !outcome.held) {
+        if (kept)
+            let_go({mode_of(mine), mine.target});
+        remote_->end_section(mine.target, outcome.applied);
+        return false;
+    }
+    go_on_with(mine, outcome, kept);
     return true;
+}
+
+void Epochs::flush_deferred(bool local) {
+    const Rank target = deferred_;
+    if (remote_->section_is_empty(target)) {
+        // A flush of nothing need not acquire anything, but programs wait for a lock by it.
+        if (!kept_)
+            acquire_deferred();
+        return;
+    }
+    if (local && !remote_->section_fetches(target))
+        return; // what the program has put was copied
+    HeldLock& mine = *held_.find(target);
+    const bool kept = kept_;
+    const network::SectionOutcome outcome = send_deferred(mine, true);
+    if (!outcome.over) {
+        stop_deferring();
+        go_on_with(mine, outcome, kept);
+        return;
+    }
+    if (!kept)
+        observe({mode_of(mine), target}, [&] { mine.hold = lock_->section_hold(mine.exclusive); });
+    kept_ = true;
+    remote_->begin_section(target);
 }
 
 } // namespace rmalock::window

@@ -127,9 +127,13 @@ class Epochs : public Observed {
             deferring_->acquire_deferred();
     }
     void stop_deferring();
+    network::SectionOutcome send_deferred(const HeldLock& mine, bool keeps);
+    void go_on_with(HeldLock& mine, const network::SectionOutcome& outcome, bool kept);
     /// At the unlock of a lock that is deferred. False: it was acquired and released meanwhile, all
     /// operations done; else it is held now.
     [[gnu::noinline]] bool hold_deferred(HeldLock& mine);
+    /// At a flush of its target: all operations are done. The rest may stay deferred, with the lock held.
+    [[gnu::noinline]] void flush_deferred(bool local);
     /// Where no thread does it, others are served by the calls of this process. One that loops on
     /// words of its own node waits in none of them, so every so-manieth looks for what they want.
     void serve_others();
@@ -172,6 +176,7 @@ class Epochs : public Observed {
     static Epochs* deferring_; ///< the window of this process that has deferred a lock, at most one
     const bool may_defer_;
     Rank deferred_ = -1; ///< the target whose lock is
+    bool kept_ = false;  ///< it is held, and what is deferred is its end
     /// So many locks are acquired at once, because one that was deferred was not free; and the next
     /// time.
     unsigned at_once_ = 0, next_at_once_ = 1;

@@ -185,8 +185,8 @@ Status Epochs::flush_any(Flush kind, Rank target) {
         if (one && held_.find(target) == nullptr)
             return fail(RMALOCK_ERR_SYNC, call, target, "this process has not locked it");
     }
-    if (deferred_ >= 0)
-        acquire_deferred();
+    if (deferred_ >= 0 && (!one || target == deferred_))
+        flush_deferred(kind == Flush::local || kind == Flush::local_all);
     switch (kind) {
     case Flush::target:
         complete_at(target);
