@@ -1,8 +1,11 @@
 // Context, worker, peers, progress.
 #include "ucx_glue/worker.hh"
 
+#include <ucs/debug/log_def.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdarg>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -20,6 +23,12 @@ namespace {
 constexpr unsigned kMostCalls = 32;
 /// Peers may be gone by now, and an endpoint that waits for one would keep the process for ever.
 constexpr std::chrono::milliseconds kMostClosingTime{500};
+
+ucs_log_func_rc_t swallow_flushes(const char* file, unsigned, const char*, ucs_log_level_t,
+                                  const ucs_log_component_config_t*, const char*, va_list) {
+    return std::string_view(file).ends_with("flush.c") ? UCS_LOG_FUNC_RC_STOP
+                                                       : UCS_LOG_FUNC_RC_CONTINUE;
+}
 
 Bytes read_address(ucp_worker* worker) {
     ucp_address_t* address = nullptr;
@@ -62,13 +71,22 @@ void Worker::measure_key() {
     key_bytes_ = Registration(*this, memory, sizeof memory).key().size();
 }
 
+Worker::QuietFlushes::QuietFlushes() {
+    ucs_log_push_handler(&swallow_flushes);
+}
+Worker::QuietFlushes::~QuietFlushes() {
+    ucs_log_pop_handler();
+}
+
 Worker::~Worker() {
     {
         const Lock lock = locked();
         closing_ = true;
     }
-    if (!options_.ends_abruptly)
-        disconnect();
+    if (options_.ends_abruptly)
+        return;
+    quiet_.emplace();
+    disconnect();
 }
 
 /// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that

@@ -417,6 +417,18 @@ class Worker {
     void flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals);
     void measure_key();
 
+    /// While the last endpoints close, and the worker behind them, peers of this node may have ended: UCX
+    /// finds out over shared memory, and would print an error for each flush. Nothing is lost, as all
+    /// windows were freed.
+    class QuietFlushes {
+      public:
+        QuietFlushes();
+        ~QuietFlushes();
+        QuietFlushes(const QuietFlushes&) = delete;
+        QuietFlushes& operator=(const QuietFlushes&) = delete;
+    };
+
+    std::optional<QuietFlushes> quiet_;  ///< behind worker_, which goes first
     mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
     mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
     mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
