@@ -26,7 +26,7 @@ EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/qu
 	contrib/debian/source/format contrib/debian/openmpi-rmalock.docs contrib/debian/openmpi-rmalock.examples contrib/debian/openmpi-rmalock.lintian-overrides \
 	contrib/spack/spack_repo/rmalock/repo.yaml contrib/spack/spack_repo/rmalock/packages/openmpi/package.py \
 	contrib/spack/spack_repo/rmalock/packages/openmpi_rmalock/package.py \
-	contrib/vcluster/README.md contrib/vcluster/cluster.py contrib/vcluster/delay.c contrib/vcluster/vcluster \
+	contrib/vcluster/README.md contrib/vcluster/cluster.py contrib/vcluster/delay.c contrib/vcluster/slurm contrib/vcluster/vcluster \
 	contrib/spin/check contrib/spin/all_gate.pml contrib/spin/d_mcs.pml contrib/spin/pf_cohort.pml contrib/spin/pf_mcs.pml \
 	contrib/spin/rma_rw.pml
 
