@@ -96,44 +96,47 @@ typedef struct osc_rmalock_caller {
 
 /* What the call is to return if its argument `name` is memory of a GPU; else OMPI_SUCCESS. */
 int osc_rmalock_gpu_refuse(const osc_rmalock_caller_t* caller, const char* name,
-                           const void* address, int count, const struct ompi_datatype_t* datatype);
+                           const void* address, osc_rmalock_count_t count,
+                           const struct ompi_datatype_t* datatype);
 
 /* osc_rmalock_data.c */
-int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                    int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win);
-int osc_rmalock_get(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                    int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win);
-int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                     int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
-                     struct ompi_request_t** request);
-int osc_rmalock_rget(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                     int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
-                     struct ompi_request_t** request);
+int osc_rmalock_put(const void* origin_addr, osc_rmalock_count_t origin_count,
+                    struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                    osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                    struct ompi_win_t* win);
+int osc_rmalock_get(void* origin_addr, osc_rmalock_count_t origin_count,
+                    struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                    osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                    struct ompi_win_t* win);
+int osc_rmalock_rput(const void* origin_addr, osc_rmalock_count_t origin_count,
+                     struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                     osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                     struct ompi_win_t* win, struct ompi_request_t** request);
+int osc_rmalock_rget(void* origin_addr, osc_rmalock_count_t origin_count,
+                     struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                     osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                     struct ompi_win_t* win, struct ompi_request_t** request);
 
 /* osc_rmalock_accumulate.c */
-int osc_rmalock_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                            struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
-                           int target_count, struct ompi_datatype_t* target_dt,
+                           osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
                            struct ompi_op_t* op, struct ompi_win_t* win);
-int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_get_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                                struct ompi_datatype_t* origin_dt, void* result_addr,
-                               int result_count, struct ompi_datatype_t* result_dt, int target,
-                               ptrdiff_t target_disp, int target_count,
+                               osc_rmalock_count_t result_count, struct ompi_datatype_t* result_dt,
+                               int target, ptrdiff_t target_disp, osc_rmalock_count_t target_count,
                                struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
                                struct ompi_win_t* win);
-int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_raccumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                             struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
-                            int target_count, struct ompi_datatype_t* target_dt,
+                            osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
                             struct ompi_op_t* op, struct ompi_win_t* win,
                             struct ompi_request_t** request);
-int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_rget_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                                 struct ompi_datatype_t* origin_dt, void* result_addr,
-                                int result_count, struct ompi_datatype_t* result_dt, int target,
-                                ptrdiff_t target_disp, int target_count,
+                                osc_rmalock_count_t result_count, struct ompi_datatype_t* result_dt,
+                                int target, ptrdiff_t target_disp, osc_rmalock_count_t target_count,
                                 struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
                                 struct ompi_win_t* win, struct ompi_request_t** request);
 int osc_rmalock_fetch_and_op(const void* origin_addr, void* result_addr, struct ompi_datatype_t* dt,
@@ -178,15 +181,16 @@ typedef struct osc_rmalock_range {
 } osc_rmalock_range_t;
 
 /* Whether `count` elements are one range without gaps; *offset is that of its first byte. */
-static inline bool osc_rmalock_is_range(const struct ompi_datatype_t* datatype, int count,
-                                        ptrdiff_t* offset) {
+static inline bool osc_rmalock_is_range(const struct ompi_datatype_t* datatype,
+                                        osc_rmalock_count_t count, ptrdiff_t* offset) {
     *offset = datatype->super.true_lb;
     return 0 != opal_datatype_is_contiguous_memory_layout(&datatype->super, count);
 }
 
-static inline bool osc_rmalock_range(const struct ompi_datatype_t* origin_dt, int origin_count,
-                                     const struct ompi_datatype_t* target_dt, int target_count,
-                                     osc_rmalock_range_t* range) {
+static inline bool osc_rmalock_range(const struct ompi_datatype_t* origin_dt,
+                                     osc_rmalock_count_t origin_count,
+                                     const struct ompi_datatype_t* target_dt,
+                                     osc_rmalock_count_t target_count, osc_rmalock_range_t* range) {
     range->bytes = origin_dt->super.size * (size_t)origin_count;
     return osc_rmalock_is_range(origin_dt, origin_count, &range->origin_offset) &&
            osc_rmalock_is_range(target_dt, target_count, &range->target_offset);

@@ -137,7 +137,7 @@ static void native_layout_done(void* arg) {
  * fetched, have no datatype. */
 typedef struct {
     void* addr;
-    int count;
+    osc_rmalock_count_t count;
     struct ompi_datatype_t* datatype;
 } buffer_t;
 
@@ -276,10 +276,11 @@ static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
 
 /* All of the family but compare_and_swap. What programs do most goes first and straight: plain
  * arrays of one predefined type on every side, combined by CPU atomics. */
-static inline int accumulate(const char* call, const void* origin_addr, int origin_count,
-                             struct ompi_datatype_t* origin_dt, void* result_addr, int result_count,
+static inline int accumulate(const char* call, const void* origin_addr,
+                             osc_rmalock_count_t origin_count, struct ompi_datatype_t* origin_dt,
+                             void* result_addr, osc_rmalock_count_t result_count,
                              struct ompi_datatype_t* result_dt, int target, ptrdiff_t target_disp,
-                             int target_count, struct ompi_datatype_t* target_dt,
+                             osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
                              struct ompi_op_t* op, struct ompi_win_t* win,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
@@ -322,17 +323,17 @@ static inline int accumulate(const char* call, const void* origin_addr, int orig
     return accumulate_in_full(&r);
 }
 
-int osc_rmalock_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                            struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
-                           int target_count, struct ompi_datatype_t* target_dt,
+                           osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
                            struct ompi_op_t* op, struct ompi_win_t* win) {
     return accumulate("MPI_Accumulate", origin_addr, origin_count, origin_dt, NULL, 0, NULL, target,
                       target_disp, target_count, target_dt, op, win, NULL);
 }
 
-int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_raccumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                             struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
-                            int target_count, struct ompi_datatype_t* target_dt,
+                            osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
                             struct ompi_op_t* op, struct ompi_win_t* win,
                             struct ompi_request_t** request) {
     return osc_rmalock_complete_request(accumulate("MPI_Raccumulate", origin_addr, origin_count,
@@ -341,10 +342,10 @@ int osc_rmalock_raccumulate(const void* origin_addr, int origin_count,
                                         request);
 }
 
-int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_get_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                                struct ompi_datatype_t* origin_dt, void* result_addr,
-                               int result_count, struct ompi_datatype_t* result_dt, int target,
-                               ptrdiff_t target_disp, int target_count,
+                               osc_rmalock_count_t result_count, struct ompi_datatype_t* result_dt,
+                               int target, ptrdiff_t target_disp, osc_rmalock_count_t target_count,
                                struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
                                struct ompi_win_t* win) {
     return accumulate("MPI_Get_accumulate", origin_addr, origin_count, origin_dt, result_addr,
@@ -352,10 +353,10 @@ int osc_rmalock_get_accumulate(const void* origin_addr, int origin_count,
                       win, NULL);
 }
 
-int osc_rmalock_rget_accumulate(const void* origin_addr, int origin_count,
+int osc_rmalock_rget_accumulate(const void* origin_addr, osc_rmalock_count_t origin_count,
                                 struct ompi_datatype_t* origin_dt, void* result_addr,
-                                int result_count, struct ompi_datatype_t* result_dt, int target,
-                                ptrdiff_t target_disp, int target_count,
+                                osc_rmalock_count_t result_count, struct ompi_datatype_t* result_dt,
+                                int target, ptrdiff_t target_disp, osc_rmalock_count_t target_count,
                                 struct ompi_datatype_t* target_dt, struct ompi_op_t* op,
                                 struct ompi_win_t* win, struct ompi_request_t** request) {
     static const char call[] = "MPI_Rget_accumulate";

@@ -2,7 +2,9 @@
  * What differs between the Open MPI series that rmalock builds for (4.1, 5.0), and nothing else.
  * The other boundary files include Open MPI through this one and call what it defines.
  *
- * The one-sided framework's interface itself (component 2.0.0, module 3.0.0) is the same in both.
+ * The one-sided framework's interface is a matter of its own: 3.0.0 (with component 2.0.0) in both series, and 4.0.0
+ * (with component 3.0.0) in what is to become 6.0. It has counts of type size_t, and displacement units of type
+ * ptrdiff_t. test/interface states it, and compiles this component against it.
  */
 #ifndef OSC_RMALOCK_COMPAT_H
 #define OSC_RMALOCK_COMPAT_H
@@ -45,6 +47,16 @@
 #if OMPI_MAJOR_VERSION < 4 || (OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION < 1) ||               \
     OMPI_MAJOR_VERSION > 5
 #error "rmalock knows Open MPI 4.1 and 5.0"
+#endif
+
+#ifdef OMPI_OSC_BASE_VERSION_4_0_0
+#define OSC_RMALOCK_INTERFACE OMPI_OSC_BASE_VERSION_4_0_0
+typedef size_t osc_rmalock_count_t;
+typedef ptrdiff_t osc_rmalock_unit_t;
+#else
+#define OSC_RMALOCK_INTERFACE OMPI_OSC_BASE_VERSION_3_0_0
+typedef int osc_rmalock_count_t;
+typedef int osc_rmalock_unit_t;
 #endif
 
 /* Copies the value of an info key; false: the key is not set. Longer values are cut. */

@@ -16,14 +16,15 @@ static int component_open(void) {
 
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
-static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
-                           struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor);
-static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
-                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
-                            int* model);
+static int component_query(struct ompi_win_t* win, void** base, size_t size,
+                           osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
+                           struct opal_info_t* info, int flavor);
+static int component_select(struct ompi_win_t* win, void** base, size_t size,
+                            osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
+                            struct opal_info_t* info, int flavor, int* model);
 
 osc_rmalock_component_t mca_osc_rmalock_component = {
-    .super = {.osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rmalock",
+    .super = {.osc_version = {OSC_RMALOCK_INTERFACE, .mca_component_name = "rmalock",
                               MCA_BASE_MAKE_VERSION(component, RMALOCK_MAJOR, RMALOCK_MINOR,
                                                     RMALOCK_RELEASE),
                               .mca_open_component = component_open,
@@ -381,8 +382,9 @@ static vote_t elect(struct ompi_communicator_t* comm, const rmalock_comm_t* core
  * processes need not agree a second time. */
 static _Thread_local vote_t elected;
 
-static int component_query(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
-                           struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor) {
+static int component_query(struct ompi_win_t* win, void** base, size_t size,
+                           osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
+                           struct opal_info_t* info, int flavor) {
     const rmalock_comm_t core_comm = osc_rmalock_comm(comm, MPI_WIN_FLAVOR_SHARED == flavor);
     bool peers_reachable = true;
     char why[RMALOCK_WHY] = "";
@@ -490,9 +492,9 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
                             rmalock_window_single_intrinsic(window) ? "true" : "false");
 }
 
-static int component_select(struct ompi_win_t* win, void** base, size_t size, int disp_unit,
-                            struct ompi_communicator_t* comm, struct opal_info_t* info, int flavor,
-                            int* model) {
+static int component_select(struct ompi_win_t* win, void** base, size_t size,
+                            osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
+                            struct opal_info_t* info, int flavor, int* model) {
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
     if (!window_params(info, &params, values, why, sizeof why) || VOTE_REFUSE == elected) {

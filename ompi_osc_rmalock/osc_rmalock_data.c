@@ -38,8 +38,9 @@ static inline void copy_bytes(void* to, const void* from, size_t bytes) {
 
 /* Elements with gaps, in memory that this process maps: Open MPI's own copy between two datatypes
  * is the fastest, since it need not ask for the runs of both. */
-static inline int copy_elements(bool is_put, void* origin_addr, int origin_count,
-                                struct ompi_datatype_t* origin_dt, void* memory, int target_count,
+static inline int copy_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count,
+                                struct ompi_datatype_t* origin_dt, void* memory,
+                                osc_rmalock_count_t target_count,
                                 struct ompi_datatype_t* target_dt) {
     return is_put ? ompi_datatype_sndrcv(origin_addr, origin_count, origin_dt, memory, target_count,
                                          target_dt)
@@ -48,9 +49,10 @@ static inline int copy_elements(bool is_put, void* origin_addr, int origin_count
 }
 
 static __attribute__((noinline)) bool
-copied_elements(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                int target, ptrdiff_t target_disp, int target_count,
-                struct ompi_datatype_t* target_dt, struct ompi_win_t* win, int* rc) {
+copied_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count,
+                struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                struct ompi_win_t* win, int* rc) {
     ptrdiff_t low, high;
     const size_t bytes = origin_dt->super.size * (size_t)origin_count;
     if (0 == bytes || bytes > ONE_ROUND || 0 == target_count) {
@@ -69,9 +71,10 @@ copied_elements(bool is_put, void* origin_addr, int origin_count, struct ompi_da
 
 /* The short ways, for which nothing has to be asked or told: whether one was taken. */
 static inline __attribute__((always_inline)) bool
-copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-       int target, ptrdiff_t target_disp, int target_count, struct ompi_datatype_t* target_dt,
-       struct ompi_win_t* win, int* rc) {
+copied(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count,
+       struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+       osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
+       int* rc) {
     osc_rmalock_range_t range;
     if (OPAL_UNLIKELY(osc_rmalock_gpus())) {
         return false;
@@ -92,9 +95,10 @@ copied(bool is_put, void* origin_addr, int origin_count, struct ompi_datatype_t*
 }
 
 // All four calls. A get writes to origin_addr, a put only reads it.
-static int transfer(bool is_put, const char* call, void* origin_addr, int origin_count,
-                    struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
-                    int target_count, struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
+static int transfer(bool is_put, const char* call, void* origin_addr,
+                    osc_rmalock_count_t origin_count, struct ompi_datatype_t* origin_dt, int target,
+                    ptrdiff_t target_disp, osc_rmalock_count_t target_count,
+                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
                     rmalock_completion_t* completion) {
     rmalock_window_t* window = osc_rmalock_window(win);
     osc_rmalock_range_t range;
@@ -136,9 +140,10 @@ static int transfer(bool is_put, const char* call, void* origin_addr, int origin
     return osc_rmalock_error(status);
 }
 
-int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                    int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win) {
+int osc_rmalock_put(const void* origin_addr, osc_rmalock_count_t origin_count,
+                    struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                    osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                    struct ompi_win_t* win) {
     int rc;
     if (copied(true, (void*)origin_addr, origin_count, origin_dt, target, target_disp, target_count,
                target_dt, win, &rc)) {
@@ -150,9 +155,10 @@ int osc_rmalock_put(const void* origin_addr, int origin_count, struct ompi_datat
 
 /* The request forms. Where the target is on the node, or nothing is left to wait for, the request
  * is one that is complete. */
-static int transfer_with_request(bool is_put, const char* call, void* origin_addr, int origin_count,
+static int transfer_with_request(bool is_put, const char* call, void* origin_addr,
+                                 osc_rmalock_count_t origin_count,
                                  struct ompi_datatype_t* origin_dt, int target,
-                                 ptrdiff_t target_disp, int target_count,
+                                 ptrdiff_t target_disp, osc_rmalock_count_t target_count,
                                  struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
                                  struct ompi_request_t** request) {
     if (!rmalock_target_is_far(osc_rmalock_window(win), target)) {
@@ -170,10 +176,10 @@ static int transfer_with_request(bool is_put, const char* call, void* origin_add
     return osc_rmalock_request_begun(rc, mine, request);
 }
 
-int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                     int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
-                     struct ompi_request_t** request) {
+int osc_rmalock_rput(const void* origin_addr, osc_rmalock_count_t origin_count,
+                     struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                     osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                     struct ompi_win_t* win, struct ompi_request_t** request) {
     int rc;
     if (copied(true, (void*)origin_addr, origin_count, origin_dt, target, target_disp, target_count,
                target_dt, win, &rc)) {
@@ -183,9 +189,10 @@ int osc_rmalock_rput(const void* origin_addr, int origin_count, struct ompi_data
                                  target, target_disp, target_count, target_dt, win, request);
 }
 
-int osc_rmalock_get(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                    int target, ptrdiff_t target_disp, int target_count,
-                    struct ompi_datatype_t* target_dt, struct ompi_win_t* win) {
+int osc_rmalock_get(void* origin_addr, osc_rmalock_count_t origin_count,
+                    struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                    osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                    struct ompi_win_t* win) {
     int rc;
     if (copied(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
                target_dt, win, &rc)) {
@@ -195,10 +202,10 @@ int osc_rmalock_get(void* origin_addr, int origin_count, struct ompi_datatype_t*
                     target_count, target_dt, win, NULL);
 }
 
-int osc_rmalock_rget(void* origin_addr, int origin_count, struct ompi_datatype_t* origin_dt,
-                     int target, ptrdiff_t target_disp, int target_count,
-                     struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
-                     struct ompi_request_t** request) {
+int osc_rmalock_rget(void* origin_addr, osc_rmalock_count_t origin_count,
+                     struct ompi_datatype_t* origin_dt, int target, ptrdiff_t target_disp,
+                     osc_rmalock_count_t target_count, struct ompi_datatype_t* target_dt,
+                     struct ompi_win_t* win, struct ompi_request_t** request) {
     int rc;
     if (copied(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
                target_dt, win, &rc)) {

@@ -20,7 +20,8 @@ bool osc_rmalock_on_gpu(const void* address, size_t bytes) {
 }
 
 int osc_rmalock_gpu_refuse(const osc_rmalock_caller_t* caller, const char* name,
-                           const void* address, int count, const struct ompi_datatype_t* datatype) {
+                           const void* address, osc_rmalock_count_t count,
+                           const struct ompi_datatype_t* datatype) {
     char what[128];
     /* The first byte stands for all: Open MPI looks at no other either. */
     const char* first = (const char*)address + datatype->super.true_lb;

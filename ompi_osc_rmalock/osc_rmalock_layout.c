@@ -43,7 +43,8 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
     side->prepared = false;
     layout->bytes = datatype->super.size * count;
     set_span(layout, count, datatype);
-    layout->contiguous = 0 != ompi_datatype_is_contiguous_memory_layout(datatype, (int32_t)count);
+    layout->contiguous =
+        0 != ompi_datatype_is_contiguous_memory_layout(datatype, (osc_rmalock_count_t)count);
     if (layout->contiguous) {
         layout->base = (uintptr_t)base + (uintptr_t)layout->low;
         return;

@@ -76,10 +76,15 @@ static int win_free(struct ompi_win_t* win) {
     return OMPI_SUCCESS;
 }
 
-static int win_shared_query(struct ompi_win_t* win, int rank, size_t* size, int* disp_unit,
-                            void* baseptr) {
-    return osc_rmalock_error(rmalock_window_shared_query(osc_rmalock_window(win), rank, size,
-                                                         disp_unit, (void**)baseptr));
+static int win_shared_query(struct ompi_win_t* win, int rank, size_t* size,
+                            osc_rmalock_unit_t* disp_unit, void* baseptr) {
+    ptrdiff_t unit = 0;
+    const rmalock_status_t status =
+        rmalock_window_shared_query(osc_rmalock_window(win), rank, size, &unit, (void**)baseptr);
+    if (RMALOCK_OK == status) {
+        *disp_unit = (osc_rmalock_unit_t)unit;
+    }
+    return osc_rmalock_error(status);
 }
 
 static int win_attach(struct ompi_win_t* win, void* base, size_t size) {

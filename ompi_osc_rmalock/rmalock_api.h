@@ -162,7 +162,7 @@ typedef struct rmalock_spec {
     rmalock_flavor_t flavor;
     void* base; /* CREATE only */
     size_t size;
-    int disp_unit;
+    ptrdiff_t disp_unit;
     bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
     bool single_intrinsic; /* accumulates are mostly of few elements: see acc_single_intrinsic */
@@ -192,7 +192,7 @@ rmalock_status_t rmalock_window_free(rmalock_window_t* window);
 
 /* SHARED. rank < 0 stands for the lowest rank whose size is not 0. */
 rmalock_status_t rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size,
-                                             int* disp_unit, void** base);
+                                             ptrdiff_t* disp_unit, void** base);
 
 /* DYNAMIC; local calls. RMALOCK_ERR_ATTACH: part of the memory is attached already; no attached
  * memory begins at `base`. */

@@ -86,7 +86,7 @@ Status rmalock_window_free(rmalock_window_t* window) {
     });
 }
 
-Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size, int* disp_unit,
+Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size, ptrdiff_t* disp_unit,
                                    void** base) {
     return guarded([&] { return as_window(window).shared_query(rank, *size, *disp_unit, *base); });
 }

@@ -8,7 +8,7 @@
 #   check_small.sh [--costly]
 #   check_small.sh OPTION...    options of rmalock_check that choose cases: --at-most 10, --run d_mcs
 checker=${RMALOCK_CHECK:-test/check/rmalock_check}
-cheap=130 # seconds that those of `make check` have taken, one after the other
+cheap=90 # seconds that those of `make check` have taken, one after the other
 case ${1-} in
 "") set -- --at-most "$cheap" --times "${srcdir:-.}/test/check/times" ;;
 --costly) set -- --beyond "$cheap" --times "${srcdir:-.}/test/check/times" ;;

@@ -1274,7 +1274,7 @@ TEST(Processes, SharedPartsFollowOneAnother) {
         if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
             return false;
         std::size_t size = 0;
-        int unit = 0;
+        std::ptrdiff_t unit = 0;
         void *zero = nullptr, *two = nullptr, *lowest = nullptr;
         bool good = rmalock_window_shared_query(window, 0, &size, &unit, &zero) == RMALOCK_OK;
         good &= size == 24 && unit == 1;

@@ -49,7 +49,7 @@ void* Body::base_of(const Part& part) const {
     return part.address == Part::kNowhere ? nullptr : segment_.base() + part.address;
 }
 
-Status Body::shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const {
+Status Body::shared_query(Rank rank, std::size_t& size, std::ptrdiff_t& disp_unit, void*& base) const {
     if (flavor_ != RMALOCK_FLAVOR_SHARED)
         return fail(RMALOCK_ERR_FLAVOR, "MPI_Win_shared_query", -1,
                     "not a window of MPI_Win_allocate_shared");

@@ -28,7 +28,7 @@ class Body {
 
     /// This process's memory; null: it has none.
     void* base() const { return base_of(part(rank())); }
-    Status shared_query(Rank rank, std::size_t& size, int& disp_unit, void*& base) const;
+    Status shared_query(Rank rank, std::size_t& size, std::ptrdiff_t& disp_unit, void*& base) const;
     Status attach(void* base, std::size_t size);
     Status detach(const void* base);
     /// Whether the rank is on another node.

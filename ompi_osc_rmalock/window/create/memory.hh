@@ -26,7 +26,7 @@ struct alignas(64) Part {
     /// this node, or 0
     std::uint64_t address;
     std::uint64_t size; ///< bytes
-    std::int32_t disp_unit;
+    std::int64_t disp_unit;
     std::int32_t pid; ///< of the owner
     bool mapped;      ///< the memory is in the segment
 };

@@ -20,7 +20,8 @@ namespace rmalock::window {
 /// What a process contributes before the window exists.
 struct Share {
     std::uint64_t address, size;
-    std::int32_t disp_unit, pid;
+    std::int64_t disp_unit;
+    std::int32_t pid;
     std::int32_t node;      ///< the lowest rank of the process's node
     std::int32_t watchdog;  ///< the parameter
     std::uint64_t process;  ///< rmalock_spec_t.process

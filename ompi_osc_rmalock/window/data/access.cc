@@ -1,4 +1,5 @@
 // Put and get, and the memory they may touch.
+#include <cinttypes>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -60,11 +61,12 @@ Status Accesses::out_of_range(const char* call, Rank target, std::ptrdiff_t disp
         return fail(RMALOCK_ERR_RANGE, call, target,
                     "the bytes %td to %td from address %#tx are not all attached to its window",
                     low, high, displacement);
-    return fail(
-        RMALOCK_ERR_RANGE, call, target,
-        "displacement %td (unit %d), bytes %td to %td from it: outside the %llu bytes of its"
-        " window",
-        displacement, part.disp_unit, low, high, static_cast<unsigned long long>(part.size));
+    return fail(RMALOCK_ERR_RANGE, call, target,
+                "displacement %td (unit %" PRId64
+                "), bytes %td to %td from it: outside the %llu bytes of its"
+                " window",
+                displacement, part.disp_unit, low, high,
+                static_cast<unsigned long long>(part.size));
 }
 
 Status Accesses::move(Direction direction, const char* call, Rank target,
