@@ -58,11 +58,24 @@ struct Process {
                 ++waited;
                 return locks::Duration(0);
             });
+        others.acquired(target.word);
         return waited;
     }
     Target target;
     RoundsOfOthers others;
 };
+
+/// While it waits for the lock itself, sections that came before it end.
+TEST(Rounds, WhatEndsBeforeItsTurnIsNotOfTheNextRound) {
+    Process process;
+    process.target.serves("abc");
+    process.waits("");
+    process.target.serves("abc");
+    EXPECT_EQ(process.waits(""), -1);
+    process.target.serves("ab");
+    process.others.acquired(process.target.word);
+    EXPECT_EQ(process.waits("cabcab"), 3);
+}
 
 TEST(Rounds, OneTurnEach) {
     Process process;

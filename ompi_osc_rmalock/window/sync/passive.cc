@@ -33,13 +33,15 @@ bool Epochs::let_sections_in(Rank target) {
 
 inline locks::Hold Epochs::acquire(Rank target, bool exclusive) {
     locks::Hold hold;
-    const bool polite =
-        exclusive && courteous_ && fabric_.same_node(target) && !let_sections_in(target);
+    const bool here = exclusive && courteous_ && fabric_.same_node(target);
+    const bool polite = here && !let_sections_in(target);
     if (polite) [[unlikely]]
         courtesy_.before(target, lock_->most_in_a_row(), fabric_.waiter(),
                          [&] { return lock_->is_taken(target, true); });
     observe({exclusive ? Mode::exclusive : Mode::shared, target},
             [&] { hold = lock_->acquire(target, exclusive); });
+    if (here && lock_->takes_sections())
+        rounds_of_others_.acquired(fabric_.get({target, fabric::WindowSlots::sections}));
     if (polite) [[unlikely]]
         courtesy_.after(target, std::chrono::nanoseconds(
                                     fabric_.waits().times != 0 ? fabric_.waits().nanoseconds : 0));

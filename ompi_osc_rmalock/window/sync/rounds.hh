@@ -67,17 +67,21 @@ class RoundsOfOthers {
     template <class Read, class Wait>
     [[gnu::always_inline]] bool before(fabric::Rank target, Read read, Wait wait) {
         fabric::Value word = read();
-        if (target == target_ && budget_ > budget_.zero()) [[unlikely]]
+        if (target != target_) {
+            *this = {};
+            target_ = target;
+            seen_ = counted_ = SectionCount::sections(word);
+        } else if (budget_ > budget_.zero()) [[unlikely]] {
             word = await_round(word, read, wait);
-        const fabric::Value sections = SectionCount::sections(word);
-        if (target != target_)
-            budget_ = {};
-        else if (sections != seen_)
-            budget_ = std::min(budget_ + gained(sections - seen_, SectionCount::origins(word)),
-                               kMostLost);
-        target_ = target;
-        seen_ = sections;
+        }
+        count(word);
         return budget_ > budget_.zero();
+    }
+    /// Behind the acquire, with the target's word: of what was over by then none has this process let go
+    /// first.
+    void acquired(fabric::Value word) {
+        count(word);
+        seen_ = counted_;
     }
 
   private:
@@ -97,14 +101,21 @@ class RoundsOfOthers {
         }
         return word;
     }
-    static locks::Duration gained(fabric::Value sections, fabric::Value origins) {
-        const fabric::Value most = static_cast<fabric::Value>(kMostLost / kEachRound) * origins;
-        return static_cast<int>(std::min(sections, most)) * kEachRound / static_cast<int>(origins);
+    void count(fabric::Value word) {
+        const fabric::Value sections = SectionCount::sections(word);
+        if (sections == counted_) [[likely]]
+            return;
+        const fabric::Value origins = SectionCount::origins(word),
+                            most = static_cast<fabric::Value>(kMostLost / kEachRound) * origins;
+        const auto ended = static_cast<int>(std::min(sections - counted_, most));
+        budget_ = std::min(budget_ + ended * kEachRound / static_cast<int>(origins), kMostLost);
+        counted_ = sections;
     }
 
     fabric::Rank target_ = -1;
-    fabric::Value seen_ = 0;   ///< sections
-    locks::Duration budget_{}; ///< for waits in which nobody comes
+    fabric::Value seen_ = 0;    ///< sections when this process had the lock last
+    fabric::Value counted_ = 0; ///< sections that its budget has grown by
+    locks::Duration budget_{};  ///< for waits in which nobody comes
 };
 
 } // namespace rmalock::window
