@@ -83,10 +83,8 @@ Worker::~Worker() {
         const Lock lock = locked();
         closing_ = true;
     }
-    if (options_.ends_abruptly)
-        return;
-    quiet_.emplace();
-    disconnect();
+    if (!options_.ends_abruptly)
+        disconnect();
 }
 
 /// All endpoints side by side; what has not closed in time closes with the worker. Over TCP that
@@ -128,6 +126,8 @@ void Worker::close(const std::vector<Peer*>& peers) {
 }
 
 void Worker::disconnect() {
+    if (!quiet_)
+        quiet_.emplace();
     std::vector<Peer*> all;
     {
         const std::lock_guard lock(peers_mutex_);
