@@ -1,6 +1,6 @@
 // Put and get, and the memory they may touch.
-#include <cinttypes>
 #include <cerrno>
+#include <cinttypes>
 #include <cstring>
 #include <utility>
 
