@@ -87,6 +87,20 @@ TEST(LockConfig, AutomaticChoosesByNodes) {
     EXPECT_EQ(chosen({3, 4}, true), "pf_cohort");
 }
 
+TEST(LockConfig, NodesOfSeveralHostsTakeNoSections) {
+    const auto on_hosts = [](const char* topology, std::initializer_list<std::int32_t> hosts) {
+        std::vector<ProcessInfo> infos;
+        for (const std::int32_t host : hosts)
+            infos.push_back({.place = {.node = host}});
+        return configure(to_wire({.topology = topology}), infos).nodes_on_hosts;
+    };
+    EXPECT_TRUE(on_hosts("node:2", {3, 3, 4, 4}));
+    EXPECT_TRUE(on_hosts("node:1", {3, 3, 4, 4}));
+    EXPECT_TRUE(on_hosts("auto", {3, 3, 3, 4}));
+    EXPECT_FALSE(on_hosts("node:2", {3, 4, 5, 6}));
+    EXPECT_FALSE(on_hosts("node:2", {3, 3, 3, 4}));
+}
+
 TEST(LockConfig, MemoryIsWhatTheLockNeeds) {
     const auto slots = [](const char* lock, const char* topology, std::int32_t t_dc) {
         return alike(6, {.lock = lock, .topology = topology, .t_dc = t_dc}).slots;

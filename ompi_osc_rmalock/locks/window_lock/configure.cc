@@ -1,5 +1,6 @@
 #include "locks/window_lock/configure.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "locks/window_lock/registry.hh"
@@ -16,6 +17,17 @@ Thresholds thresholds(const LockRequestWire& request) {
             .patience = fabric::Duration(request.patience),
             .budgets = {static_cast<Value>(request.budget_remote),
                         static_cast<Value>(request.budget_local)}};
+}
+
+/// Whether each element lies on one host.
+bool lie_on_hosts(const topology::Level& level, const std::vector<topology::ProcessPlace>& places) {
+    for (std::size_t element = 0; element < level.elements(); ++element) {
+        const std::vector<Rank>& members = level.members(element);
+        const auto host = [&](Rank rank) { return places[static_cast<std::size_t>(rank)].node; };
+        if (std::ranges::any_of(members, [&](Rank rank) { return host(rank) != host(members[0]); }))
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -42,13 +54,15 @@ LockConfig configure(const LockRequestWire& request, const std::vector<ProcessIn
     const Thresholds limits = thresholds(request);
     topology::Level counters = topology::counters(machine, static_cast<Rank>(limits.t_dc));
     const WindowTraits traits{.ranks = ranks, .one_node = one_node};
+    const bool on_hosts = lie_on_hosts(machine.nodes, places);
     LockConfig made{choose(request.lock, traits),
                     limits,
                     std::move(machine),
                     std::move(counters),
                     {},
                     oversubscribed,
-                    one_node};
+                    one_node,
+                    on_hosts};
     made.slots = slots_of(made, ranks);
     return made;
 }

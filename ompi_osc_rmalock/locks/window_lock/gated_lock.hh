@@ -27,7 +27,7 @@ class GatedLock final : public WindowLock {
           qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()),
                   QueueNodes::Room::of(fabric.size())),
           fabric_(fabric), lock_(env(fabric, kept_ ? *kept_ : config)),
-          nodes_(config.machine.nodes),
+          takes_sections_(kSections && config.nodes_on_hosts), nodes_(config.machine.nodes),
           gate_(fabric, lock_, fabric::WindowSlots::gate,
                 nodes_.seen_by(fabric.self(), config.machine.nodes, holders(fabric, config)),
                 config.thresholds.patience) {}
@@ -54,7 +54,7 @@ class GatedLock final : public WindowLock {
     }
     void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
-    bool takes_sections() const override { return kSections; }
+    bool takes_sections() const override { return takes_sections_; }
     bool reads_here(Rank target) override {
         if constexpr (kSections)
             return lock_.is_member(target);
@@ -129,6 +129,7 @@ class GatedLock final : public WindowLock {
     QueueNodes qnodes_;
     F& fabric_;
     Lock lock_;
+    const bool takes_sections_; ///< else the mark may be out of its home's reach
     const NodeTable nodes_;
     Gate gate_;
 };

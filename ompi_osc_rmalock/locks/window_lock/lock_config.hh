@@ -72,6 +72,9 @@ struct LockConfig {
     fabric::LockSlots slots;
     bool oversubscribed = false; ///< some process finds its node to be
     bool one_node = true;        ///< whatever tree was asked for
+    /// Whether the words of a node are at hand for all of its processes: not where the tree that was
+    /// asked for has nodes of several hosts.
+    bool nodes_on_hosts = true;
 
     MachineView view() const { return {machine.tree, machine.nodes, counters, one_node}; }
 };
