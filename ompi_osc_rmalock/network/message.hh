@@ -84,6 +84,8 @@ struct SectionOutcome {
     std::uint32_t applied = 0; ///< so many of the requests, from the first on
     bool over = false;         ///< all of them
     bool held = false;         ///< the origin has the lock, and has to release it
+    std::uint64_t next = 0; ///< queue node of a process that has the lock, and is to be told; or 0
+    std::uint64_t message = 0; ///< in these words
 };
 
 /// What the C side keeps room for.

@@ -113,7 +113,7 @@ class GatedWindow {
 
     auto section(Rank target) requires locks::TakesSections<Lock> {
         return locks::SectionAtHome<typename Lock::SectionWords, F>(
-            fabric_, lock_.section_word(target),
+            fabric_, lock_.section_home(target),
             {target < second_ ? 0 : second_, gate_.mark().slot});
     }
     void announce(Rank target, bool exclusive) {
@@ -124,6 +124,7 @@ class GatedWindow {
         if (exclusive)
             gate_.strike_exclusive(target);
     }
+    void tell(const locks::SectionEnd& end) { fabric_.put(Lock::told(end.next), end.message); }
     locks::Hold take_over(Rank target, bool exclusive) {
         return exclusive ? gate_.take_over_exclusive(target) : section_hold(false);
     }

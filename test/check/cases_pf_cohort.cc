@@ -286,6 +286,7 @@ void add_sections(std::vector<Case>& cases) {
     add("2W+1S N=2 once", {w1, w1, s1}, pairs);
     add("1W+1R+1S N=2 once, readers apart", {w1, {}, r1, s1}, pairs);
     add("2W+2S N=2 once", {w1, w1, s1, s1}, pairs);
+    add("2W+1S N=1 once", {w1, w1, s1}, apart);
     const auto wrong = [&]<class Words>(Words, const char* fault, Failure expected,
                                         const char* configuration, std::vector<Script> scripts) {
         cases.push_back(mutant<Sound, OfSections<Words>::template Lock>(
@@ -293,6 +294,8 @@ void add_sections(std::vector<Case>& cases) {
         cases.back().limits.look_past_deadlocks = expected == Failure::exclusion;
     };
     wrong(EndsUnasked{}, "ends_unasked", Failure::deadlock, "1W+1S N=1", {w2, s2});
+    wrong(PassesReadersBy{}, "passes_readers_by", Failure::deadlock, "1W+1R+1S N=1", {w1, s1, r1});
+    wrong(PassesUntold{}, "passes_untold", Failure::deadlock, "1W+1S N=1", {w2, s2});
     wrong(BeginsBesideReaders{}, "begins_beside_readers", Failure::exclusion, "1R+1S N=1",
           {{}, s2, r2});
     wrong(ReadsBesideWriters{}, "reads_beside_writers", Failure::exclusion, "1W+1Z N=1", {w2, z2});

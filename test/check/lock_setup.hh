@@ -80,10 +80,11 @@ struct LockLocal {
     // Sections, without a gate: of no script with messages, so its channel is never marked.
     auto section(Rank target) requires locks::TakesSections<Made> {
         return locks::SectionAtHome<typename Made::SectionWords, F>(
-            fabric, lock.section_word(target), {target, channel_});
+            fabric, lock.section_home(target), {target, channel_});
     }
     void announce(Rank, bool) {}
     void strike(Rank, bool) {}
+    void tell(const locks::SectionEnd& end) { fabric.put(Made::told(end.next), end.message); }
     locks::Hold take_over(Rank, bool exclusive) { return Made::section_hold(exclusive); }
     static locks::Hold section_hold(bool exclusive) { return Made::section_hold(exclusive); }
 

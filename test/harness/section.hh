@@ -23,10 +23,13 @@ SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
     const bool done = entry == SectionEntry::entered;
     if (done)
         operations();
-    const bool over = entry == SectionEntry::busy || home.leave(exclusive);
-    if (over)
+    const locks::SectionEnd end =
+        entry == SectionEntry::busy ? locks::SectionEnd{.over = true} : home.leave(exclusive);
+    if (end.over)
         parts.strike(target, exclusive);
-    return {done, over};
+    if (end.next != 0)
+        parts.tell(end);
+    return {done, end.over};
 }
 
 } // namespace rmalock::test

@@ -58,7 +58,7 @@ struct Gated {
     auto section(Rank target) requires locks::TakesSections<Lock> {
         const Rank first = nodes.seen_by(target, parts.machine.nodes, parts.holders).mine;
         return locks::SectionAtHome<typename Lock::SectionWords, F>(
-            parts.fabric, lock.section_word(target), {first, gate.mark().slot});
+            parts.fabric, lock.section_home(target), {first, gate.mark().slot});
     }
     void announce(Rank target, bool exclusive) {
         if (exclusive)
@@ -68,6 +68,7 @@ struct Gated {
         if (exclusive)
             gate.strike_exclusive(target);
     }
+    void tell(const locks::SectionEnd& end) { parts.fabric.put(Lock::told(end.next), end.message); }
     locks::Hold take_over(Rank target, bool exclusive) {
         return exclusive ? gate.take_over_exclusive(target) : Lock::section_hold(false);
     }

@@ -121,6 +121,7 @@
 #include "locks/parts/mcs_queue.hh"
 #include "locks/parts/members.hh"
 #include "locks/parts/reader_group.hh"
+#include "locks/parts/section.hh"
 
 namespace rmalock::locks {
 
@@ -181,6 +182,12 @@ struct PfCohortWords {
         return exclusive ? (s & ~kPhase) == kX1 : exclusives(s) == 0;
     }
     static constexpr Value section1(bool exclusive) { return exclusive ? kX1 : kReader1; }
+    /// Whether a change of phase behind it admits no reader and has none drained. It began where
+    /// there were no members, and none has been inside since that could make its node one.
+    static constexpr bool section_passes(Value s, bool exclusive) {
+        return exclusive && exclusives(s) > 1 && readers(s) == 0;
+    }
+    static constexpr Value kPassed = kPhase - kX1; ///< what S changes by then
 };
 
 template <fabric::Fabric F>
@@ -190,8 +197,9 @@ class PfCohort : private PfCohortWords {
 
   public:
     using SectionWords = PfCohortWords;
-    /// S, for section.hh.
-    Word section_word(Rank target) const { return word(target, kS); }
+    // For section.hh.
+    SectionHome section_home(Rank target) const { return {word(target, kS), word(target, kHw)}; }
+    static Word told(Value next) { return field(node_of(next), McsQueue<F>::kStatus); }
     /// Whether readers of this node are counted on it, so that a shared lock takes no round trip.
     bool is_member(Rank target) {
         const Word a = counter(my_node_, target);

@@ -65,10 +65,16 @@ class GatedLock final : public WindowLock {
             return at_home([=](auto& home) { return home.enter(exclusive); });
         return SectionEntry::busy;
     }
-    bool leave_section(bool exclusive) override {
-        if constexpr (kSections)
-            return at_home([=](auto& home) { return home.leave(exclusive); });
-        return false;
+    SectionEnd leave_section(bool exclusive) override {
+        SectionEnd end;
+        if constexpr (kSections) {
+            end = at_home([=](auto& home) { return home.leave(exclusive); });
+            if (end.next != 0 && fabric_.same_node(node_of(end.next).rank)) {
+                fabric_.parts().put(at_hand(Lock::told(end.next)), end.message);
+                end.next = 0;
+            }
+        }
+        return end;
     }
     void announce_section(Rank target, bool exclusive) override {
         if constexpr (kSections)
@@ -79,6 +85,12 @@ class GatedLock final : public WindowLock {
         if constexpr (kSections)
             if (exclusive)
                 gate_.strike_exclusive(target);
+    }
+    void tell_next(const SectionEnd& end) override {
+        if constexpr (kSections) {
+            fabric_.put(Lock::told(end.next), end.message);
+            fabric_.handed_over(node_of(end.next).rank);
+        }
     }
     Hold section_hold(bool exclusive) const override {
         if constexpr (kSections)
@@ -105,12 +117,12 @@ class GatedLock final : public WindowLock {
     template <class Do>
     auto at_home(Do act) {
         auto cpu = fabric_.parts();
-        const Word mark = gate_.mark();
+        const SectionHome words = lock_.section_home(fabric_.self());
         SectionAtHome<typename Lock::SectionWords, fabric::CpuFabric> home(
-            cpu, {cpu.self(), lock_.section_word(fabric_.self()).slot},
-            {fabric_.part_of(mark.rank), mark.slot});
+            cpu, {at_hand(words.s), at_hand(words.handed)}, at_hand(gate_.mark()));
         return act(home);
     }
+    Word at_hand(Word w) const { return {fabric_.part_of(w.rank), w.slot}; }
     LockEnv<F> env(F& fabric, const LockConfig& config) {
         return {.fabric = fabric,
                 .home = fabric::WindowSlots::lock,

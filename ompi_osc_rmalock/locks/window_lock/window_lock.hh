@@ -39,11 +39,13 @@ class WindowLock {
     /// At home, of this process's own target. Any thread may call; none of it waits, or uses the
     /// network.
     virtual SectionEntry enter_section(bool) { return SectionEntry::busy; }
-    virtual bool leave_section(bool) { return false; }
-    /// At the origin: before the section goes; when it is over, or was refused; the lock, if it was
-    /// left to the origin, with or without the operations done.
+    virtual SectionEnd leave_section(bool) { return {}; }
+    /// At the origin: before the section goes; when it is over, or was refused; when another process
+    /// has to be told that it has the lock; the lock, if it was left to the origin, with or without
+    /// the operations done.
     virtual void announce_section(Rank, bool) {}
     virtual void strike_section(Rank, bool) {}
+    virtual void tell_next(const SectionEnd&) {}
     virtual Hold section_hold(bool) const { return {}; }
     virtual Hold take_over_section(Rank, bool) { return {}; }
 

@@ -42,7 +42,12 @@ bool Accesses::do_section(ucx::PeerId from, const network::MessageHeader& header
     }
     // One that could not begin, or is over, may leave the lock to nobody.
     const bool ends = (outcome.over && !keeps) || entry == SectionEntry::closed;
-    outcome.held = entry != SectionEntry::busy && !(ends && leave_section(exclusive));
+    if (entry != SectionEntry::busy) {
+        const locks::SectionEnd end = ends ? leave_section(exclusive) : locks::SectionEnd{};
+        outcome.held = !end.over;
+        outcome.next = end.next;
+        outcome.message = end.message;
+    }
     if (outcome.over && !keeps)
         note_section(from);
     result.resize(sizeof outcome + results);

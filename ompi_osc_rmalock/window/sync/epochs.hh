@@ -76,7 +76,7 @@ class Epochs : public Observed {
     void acquire_deferred();
     // At home, for others.
     locks::SectionEntry enter_section(bool exclusive) { return lock_->enter_section(exclusive); }
-    bool leave_section(bool exclusive) { return lock_->leave_section(exclusive); }
+    locks::SectionEnd leave_section(bool exclusive) { return lock_->leave_section(exclusive); }
     /// One of `origin` is over.
     void note_section(ucx::PeerId origin) {
         fabric_.parts().add({fabric_.part_of(rank()), fabric::WindowSlots::sections},

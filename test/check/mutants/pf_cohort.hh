@@ -182,6 +182,16 @@ struct OfSections {
 struct EndsUnasked : Words {
     static constexpr bool section_alone(Value, bool) { return true; }
 };
+/// It hands the lock on past readers that wait for the end of this phase.
+struct PassesReadersBy : Words {
+    static constexpr bool section_passes(Value s, bool exclusive) {
+        return exclusive && exclusives(s) > 1;
+    }
+};
+/// It hands the lock on, and the one that has it now is told nothing.
+struct PassesUntold : Words {
+    static constexpr Value phase_message(Value) { return 0; }
+};
 /// It lets an exclusive one begin beside readers, or where nodes have readers of their own.
 struct BeginsBesideReaders : Words {
     static constexpr bool admits_section(Value s, bool) { return exclusives(s) == 0; }
