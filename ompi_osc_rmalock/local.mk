@@ -68,6 +68,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/window_lock/gate_rules.hh \
 	ompi_osc_rmalock/locks/window_lock/gate_word.hh \
 	ompi_osc_rmalock/locks/window_lock/gated_lock.hh \
+	ompi_osc_rmalock/locks/window_lock/gated_sections.hh \
 	ompi_osc_rmalock/locks/window_lock/registry.cc \
 	ompi_osc_rmalock/locks/window_lock/registry.hh \
 	ompi_osc_rmalock/locks/window_lock/window_lock.hh \

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "locks/window_lock/all_gate.hh"
+#include "locks/window_lock/gated_sections.hh"
 #include "mutants/all_gate.hh"
 #include "lock_setup.hh"
 
@@ -116,19 +117,9 @@ class GatedWindow {
             fabric_, lock_.section_home(target),
             {target < second_ ? 0 : second_, gate_.mark().slot});
     }
-    void announce(Rank target, bool exclusive) {
-        if (exclusive)
-            gate_.announce_exclusive(target);
+    auto sections() requires locks::TakesSections<Lock> {
+        return locks::GatedSections<F, Lock, decltype(gate_)>(fabric_, gate_);
     }
-    void strike(Rank target, bool exclusive) {
-        if (exclusive)
-            gate_.strike_exclusive(target);
-    }
-    void tell(const locks::SectionEnd& end) { fabric_.put(Lock::told(end.next), end.message); }
-    locks::Hold take_over(Rank target, bool exclusive) {
-        return exclusive ? gate_.take_over_exclusive(target) : section_hold(false);
-    }
-    static locks::Hold section_hold(bool exclusive) { return Lock::section_hold(exclusive); }
 
   private:
     locks::LockEnv<F> env(const GatedSetup& setup) {

@@ -82,13 +82,19 @@ struct LockLocal {
         return locks::SectionAtHome<typename Made::SectionWords, F>(
             fabric, lock.section_home(target), {target, channel_});
     }
-    void announce(Rank, bool) {}
-    void strike(Rank, bool) {}
-    void tell(const locks::SectionEnd& end) { fabric.put(Made::told(end.next), end.message); }
-    locks::Hold take_over(Rank, bool exclusive) { return Made::section_hold(exclusive); }
-    static locks::Hold section_hold(bool exclusive) { return Made::section_hold(exclusive); }
+    auto sections() requires locks::TakesSections<Made> { return Sections{fabric}; }
 
   private:
+    /// As locks::GatedSections.
+    struct Sections {
+        F& fabric;
+        void announce(Rank, bool) {}
+        void strike(Rank, bool) {}
+        void tell(const locks::SectionEnd& end) { fabric.put(Made::told(end.next), end.message); }
+        static locks::Hold hold(bool exclusive) { return Made::section_hold(exclusive); }
+        static locks::Hold take_over(Rank, bool exclusive) { return hold(exclusive); }
+    };
+
     Slot channel_;
 };
 

@@ -194,15 +194,14 @@ class Actor {
                 world_.leave(self_, first_resource(op), op.mode, 1);
             };
             world_.wait(self_, first_resource(op), op.mode);
-            const auto [done, over] = test::send_section(local_, op.target, exclusive, inside);
+            const auto [done, over, hold] =
+                test::send_section(local_, op.target, exclusive, inside);
             if (done && over)
                 return;
-            const locks::Hold hold = over   ? acquired(local_.lock, op)
-                                     : done ? local_.section_hold(exclusive)
-                                            : local_.take_over(op.target, exclusive);
+            const locks::Hold mine = over ? acquired(local_.lock, op) : hold;
             if (!done)
                 inside();
-            released(local_.lock, {op, hold}, !done);
+            released(local_.lock, {op, mine}, !done);
         }
     }
 

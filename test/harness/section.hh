@@ -10,6 +10,7 @@ namespace rmalock::test {
 struct SectionAnswer {
     bool done; ///< the operations
     bool over; ///< the origin has no lock; else it has one, and is to release it
+    locks::Hold hold = {};
 };
 
 /// `parts`: a process's lock, with what a window does for sections.
@@ -18,7 +19,8 @@ SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
                            Operations operations) {
     using locks::SectionEntry;
     auto home = parts.section(target);
-    parts.announce(target, exclusive);
+    auto origin = parts.sections();
+    origin.announce(target, exclusive);
     const SectionEntry entry = home.enter(exclusive);
     const bool done = entry == SectionEntry::entered;
     if (done)
@@ -26,10 +28,12 @@ SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
     const locks::SectionEnd end =
         entry == SectionEntry::busy ? locks::SectionEnd{.over = true} : home.leave(exclusive);
     if (end.over)
-        parts.strike(target, exclusive);
+        origin.strike(target, exclusive);
     if (end.next != 0)
-        parts.tell(end);
-    return {done, end.over};
+        origin.tell(end);
+    if (end.over)
+        return {done, true};
+    return {done, false, done ? origin.hold(exclusive) : origin.take_over(target, exclusive)};
 }
 
 } // namespace rmalock::test

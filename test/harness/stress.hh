@@ -77,12 +77,10 @@ inline void read(const Protected& data) {
 template <class A>
 void go_through(A& lock, fabric::Rank target, bool exclusive, Protected& data) {
     const auto inside = [&] { exclusive ? write(data) : read(data); };
-    const auto [done, over] = send_section(lock, target, exclusive, inside);
+    const auto [done, over, left] = send_section(lock, target, exclusive, inside);
     if (done && over)
         return;
-    const locks::Hold hold = over   ? lock.acquire(target, exclusive)
-                             : done ? lock.section_hold(exclusive)
-                                    : lock.take_over(target, exclusive);
+    const locks::Hold hold = over ? lock.acquire(target, exclusive) : left;
     if (!done)
         inside();
     lock.release(target, exclusive, hold);

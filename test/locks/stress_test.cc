@@ -4,6 +4,7 @@
 #include "harness/stress.hh"
 #include "locks/all.hh"
 #include "locks/window_lock/all_gate.hh"
+#include "locks/window_lock/gated_sections.hh"
 
 namespace rmalock::test {
 namespace {
@@ -60,19 +61,9 @@ struct Gated {
         return locks::SectionAtHome<typename Lock::SectionWords, F>(
             parts.fabric, lock.section_home(target), {first, gate.mark().slot});
     }
-    void announce(Rank target, bool exclusive) {
-        if (exclusive)
-            gate.announce_exclusive(target);
+    auto sections() requires locks::TakesSections<Lock> {
+        return locks::GatedSections<F, Lock, decltype(gate)>(parts.fabric, gate);
     }
-    void strike(Rank target, bool exclusive) {
-        if (exclusive)
-            gate.strike_exclusive(target);
-    }
-    void tell(const locks::SectionEnd& end) { parts.fabric.put(Lock::told(end.next), end.message); }
-    locks::Hold take_over(Rank target, bool exclusive) {
-        return exclusive ? gate.take_over_exclusive(target) : Lock::section_hold(false);
-    }
-    locks::Hold section_hold(bool exclusive) { return Lock::section_hold(exclusive); }
 
     Parts parts;
     Lock lock;

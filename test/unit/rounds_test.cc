@@ -18,7 +18,7 @@ struct Target {
             word += rounds.ends_one(static_cast<ucx::PeerId>(origin));
     }
     Value word = 0;
-    SectionRounds rounds;
+    SectionsEnded rounds;
 };
 
 TEST(Rounds, TheTargetCountsSectionsAndOrigins) {

@@ -9,7 +9,7 @@
 #include "fabric/layout.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/algorithms/pf_mcs.hh"
-#include "locks/parts/section.hh"
+#include "locks/window_lock/gated_sections.hh"
 #include "locks/window_lock/lock_config.hh"
 #include "locks/window_lock/window_lock.hh"
 
@@ -78,19 +78,15 @@ class GatedLock final : public WindowLock {
     }
     void announce_section(Rank target, bool exclusive) override {
         if constexpr (kSections)
-            if (exclusive)
-                gate_.announce_exclusive(target);
+            sections().announce(target, exclusive);
     }
     void strike_section(Rank target, bool exclusive) override {
         if constexpr (kSections)
-            if (exclusive)
-                gate_.strike_exclusive(target);
+            sections().strike(target, exclusive);
     }
     void tell_next(const SectionEnd& end) override {
-        if constexpr (kSections) {
-            fabric_.put(Lock::told(end.next), end.message);
-            fabric_.handed_over(node_of(end.next).rank);
-        }
+        if constexpr (kSections)
+            sections().tell(end);
     }
     Hold section_hold(bool exclusive) const override {
         if constexpr (kSections)
@@ -99,7 +95,7 @@ class GatedLock final : public WindowLock {
     }
     Hold take_over_section(Rank target, bool exclusive) override {
         if constexpr (kSections)
-            return exclusive ? gate_.take_over_exclusive(target) : Lock::section_hold(false);
+            return sections().take_over(target, exclusive);
         return {};
     }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
@@ -113,6 +109,7 @@ class GatedLock final : public WindowLock {
   private:
     static constexpr bool kSections = TakesSections<Lock> && !F::kOneNode;
 
+    auto sections() { return GatedSections<F, Lock, Gate>(fabric_, gate_); }
     /// By the verbs of CPUs, whose words are named by their place on the node.
     template <class Do>
     auto at_home(Do act) {

@@ -80,7 +80,7 @@ class Epochs : public Observed {
     /// One of `origin` is over.
     void note_section(ucx::PeerId origin) {
         fabric_.parts().add({fabric_.part_of(rank()), fabric::WindowSlots::sections},
-                            rounds_.ends_one(origin));
+                            sections_ended_.ends_one(origin));
     }
 
   private:
@@ -157,7 +157,7 @@ class Epochs : public Observed {
     const bool courteous_; ///< several nodes, one thread
     Courtesy courtesy_;
     RoundsOfOthers rounds_of_others_;
-    SectionRounds rounds_;
+    SectionsEnded sections_ended_;
     // Under Guard.
     std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
     /// What the short ways need to know: the target, if fast_path.hh has taken a lock and nothing

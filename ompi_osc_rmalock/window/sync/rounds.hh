@@ -33,7 +33,7 @@ struct SectionCount {
 };
 
 /// At the target. Called with the worker locked.
-class SectionRounds {
+class SectionsEnded {
   public:
     /// A section of `origin` is over. Returns what the word grows by.
     fabric::Value ends_one(ucx::PeerId origin) {
