@@ -1,0 +1,98 @@
+"""The orders that the shipped source has, by its text.
+
+A site is a piece of a source file that stands there once, whatever white space lies in it. Where it contains the name
+of an atomic operation, the order is what its call says; where it calls something that has such an operation (a verb of
+the fabric, full_fence), that site is named behind it.
+"""
+import collections
+import functools
+import pathlib
+import re
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = TOP / "ompi_osc_rmalock"
+
+Site = collections.namedtuple("Site", "file text via", defaults=(None,))
+
+CALL = re.compile(r"(?<![\w])((?:__)?(?:atomic_)?(load|store|exchange|fetch|compare_exchange|thread_fence|signal_fence)"
+                  r"(?:_\w+)?)\(")
+ORDER = re.compile(r"memory_order(?:_|::)(\w+)|__ATOMIC_(\w+)")
+OPERATIONS = {"store": "store", "load": "load", "await": "load", "add": "fetch", "swap": "exchange",
+              "cas": "compare_exchange", "take": "compare_exchange", "fence": "thread_fence", "light": "signal_fence"}
+
+
+class Wrong(Exception):
+    """A program does not fit the source."""
+
+
+@functools.lru_cache(None)
+def text_of(file):
+    return (SOURCES / file).read_text()
+
+
+def place_of(site):
+    """Where its text begins and ends in the file."""
+    pattern = r"\s*".join(re.escape(word) for word in site.text.split())
+    found = list(re.finditer(pattern, text_of(site.file)))
+    if len(found) != 1:
+        raise Wrong(f"{site.file}: found {len(found)} times instead of once: {site.text}")
+    return found[0].span()
+
+
+def call_at(site):
+    """The operation in a site's text, and the span of its call."""
+    begin, end = place_of(site)
+    text = text_of(site.file)
+    call = CALL.search(text, begin, end)
+    if call is None:
+        raise Wrong(f"{site.file}: no atomic operation: {site.text}")
+    depth, at = 1, call.end()
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return call[2], call.start(), at
+
+
+def order_at(site, operation):
+    """Without an argument it is sequentially consistent. Of two orders the first is that of success."""
+    found, begin, end = call_at(site)
+    if operation is not None and found != operation:
+        raise Wrong(f"{site.file}: {found}, not {operation}: {site.text}")
+    named = ORDER.search(text_of(site.file), begin, end)
+    return (named[1] or named[2]).lower() if named else "seq_cst"
+
+
+class Orders:
+    """Those of the sites, some of them changed."""
+
+    def __init__(self, sites, changed=()):
+        self.sites, self.changed = sites, dict(changed)
+
+    def __call__(self, name, verb):
+        if name not in self.sites:
+            raise Wrong(f"no such site: {name}")
+        site = self.sites[name]
+        if name in self.changed:
+            return self.changed[name]
+        if site.via is None:
+            return order_at(site, OPERATIONS.get(verb))
+        place_of(site)
+        return "seq_cst" if site.via == "membarrier" else self(site.via, verb)
+
+
+def unnamed(sites, others):
+    """Lines with an order that no site names. `others`: files whose further ones are relaxed, and need be no more."""
+    spans = collections.defaultdict(list)
+    for site in sites.values():
+        if site.via is None:
+            spans[site.file].append(call_at(site)[1:])
+    for path in sorted(SOURCES.rglob("*")):
+        file = path.relative_to(SOURCES).as_posix()
+        if path.suffix not in (".c", ".cc", ".h", ".hh"):
+            continue
+        text = text_of(file)
+        for found in ORDER.finditer(text):
+            known = any(begin <= found.start() < end for begin, end in spans[file])
+            relaxed = (found[1] or found[2]).lower() == "relaxed"
+            if not known and not (relaxed and file in others):
+                yield f"{file}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}"
