@@ -10,7 +10,6 @@ from rc11 import INIT, Event, executions
 ORDERS = ("plain", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "none")
 WRITTEN = {"acq_rel": "release", "acquire": "relaxed"}  # what a write has of an order, and a read
 READ = {"acq_rel": "acquire", "release": "relaxed"}
-MOST_CHANGES = 6  # of one location, one behind the other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +68,7 @@ def reorderings(statements):
 
 def variants(program, order_of):
     """The program's threads as statements, in every way in which they may come."""
-    parsed = {name: [parse(line, order_of) for line in text.strip().splitlines()]
+    parsed = {name: [parse(line, order_of) for line in text.splitlines() if line.strip()]
               for name, text in program.threads.items()}
     fenced = any(s.verb == "membarrier" and s.order != "none" for each in parsed.values() for s in each)
     choices = []
@@ -95,45 +94,71 @@ def value(expression, registers):
     return eval(compiled(expression), {}, registers)
 
 
-Run = collections.namedtuple("Run", "events registers stuck")
+class Run:
+    """One way through a thread. `needs`: what it reads of others; `gives`: what it writes."""
+
+    def __init__(self, events, registers, own, stuck=None):
+        self.events, self.registers, self.stuck = events, registers, stuck
+        self.gives = {(e.loc, e.value) for e in events if e.kind == "W"}
+        self.needs = own.needs
+        self.accesses = {(e.loc, e.kind, e.order == "plain") for e in events if e.kind != "F"}
+
+
+class Own:
+    """What a thread knows of each location by itself: the value that it has written last, else the initial one."""
+
+    def __init__(self, init, last=None, needs=frozenset()):
+        self.init, self.last, self.needs = init, last or {}, needs
+
+    def value(self, loc):
+        return self.last.get(loc, self.init.get(loc, 0))
+
+    def behind(self, events):
+        last, needs = dict(self.last), set(self.needs)
+        for event in events:
+            if event.kind == "R" and event.value != last.get(event.loc, self.init.get(event.loc, 0)):
+                needs.add((event.loc, event.value))
+            elif event.kind == "W":
+                last[event.loc] = event.value
+        return Own(self.init, last, frozenset(needs))
 
 
 class Runs:
-    """What a thread can do, where each of its reads may find any value of `domain`."""
+    """What a thread can do. Of others it may read any value of `foreign`."""
 
-    def __init__(self, thread, statements, domain):
-        self.thread, self.statements, self.domain = thread, statements, domain
+    def __init__(self, thread, statements, foreign):
+        self.thread, self.statements, self.foreign = thread, statements, foreign
 
-    def all(self, at=0, events=(), registers=Registers()):
+    def all(self, own, at=0, events=(), registers=Registers()):
         if at == len(self.statements):
-            yield Run(events, registers, None)
+            yield Run(events, registers, own)
             return
         statement = self.statements[at]
         if not value(statement.condition, registers) or statement.order == "none":
-            yield from self.all(at + 1, events, registers)
+            yield from self.all(own, at + 1, events, registers)
             return
-        for more, known, stuck in self.steps(statement, registers):
+        for more, known, stuck in self.steps(statement, own, registers):
             if stuck:
-                yield Run(events, registers, stuck)
+                yield Run(events, registers, own, stuck)
             else:
-                yield from self.all(at + 1, events + tuple(more), known)
+                yield from self.all(own.behind(more), at + 1, events + tuple(more), known)
 
-    def steps(self, statement, registers):
+    def steps(self, statement, own, registers):
         verb, words = statement.verb, statement.words
         if verb == "fence":
             yield [Event(self.thread, "F", None, statement.order, None)], registers, None
         elif verb == "store":
             yield [self.write(statement, words[0], value(words[1], registers))], registers, None
         else:
-            yield from self.reads(statement, registers)
+            yield from self.reads(statement, own, registers)
 
     def write(self, statement, loc, what, rmw=False):
         return Event(self.thread, "W", loc, WRITTEN.get(statement.order, statement.order), what, rmw)
 
-    def reads(self, statement, registers):
+    def reads(self, statement, own, registers):
         """await ends at a value for which its condition holds, or is stuck; so is take."""
         verb, (register, loc, *operands) = statement.verb, statement.words
-        for seen in sorted(self.domain[loc]):
+        for seen in sorted(self.foreign[loc] | {own.value(loc)}):
             known = Registers(registers, **{register: seen})
             events = [Event(self.thread, "R", loc, READ.get(statement.order, statement.order), seen)]
             if verb == "await" and not value(operands[0], known) or verb == "take" and seen != 0:
@@ -148,50 +173,63 @@ class Runs:
 
 
 def thread_runs(threads, init):
-    domain = collections.defaultdict(set)
-    for statements in threads:
-        for statement in statements:
-            for loc in statement.words[:1] if statement.verb == "store" else statement.words[1:2]:
-                domain[loc].add(init.get(loc, 0))
-    initial = tuple(Event(INIT, "W", loc, "relaxed", init.get(loc, 0)) for loc in sorted(domain))
-    for _ in range(MOST_CHANGES):
-        runs = [list(Runs(number, each, domain).all()) for number, each in enumerate(threads)]
-        found = {(e.loc, e.value) for each in runs for run in each for e in run.events if e.kind == "W"}
-        if all(what in domain[loc] for loc, what in found):
+    """The runs of each thread. What one writes others may read: so often as there are writes, one behind the other."""
+    written = [collections.defaultdict(set) for _ in threads]
+    for _ in range(1 + sum(s.verb not in ("load", "await", "fence") for each in threads for s in each)):
+        runs = []
+        for number, statements in enumerate(threads):
+            foreign = collections.defaultdict(set)
+            for other, values in enumerate(written):
+                for loc in values if other != number else ():
+                    foreign[loc] |= values[loc]
+            runs.append(list(Runs(number, statements, foreign).all(Own(init))))
+        found = [{what for run in each for what in run.gives} for each in runs]
+        if all(what in values[loc] for values, each in zip(written, found) for loc, what in each):
             break
-        for loc, what in found:
-            domain[loc].add(what)
-    return initial, runs
+        for values, each in zip(written, found):
+            for loc, what in each:
+                values[loc].add(what)
+    return runs
 
 
-def can_be(initial, together):
-    """Whether each value that is read was written."""
-    events = initial + sum((run.events for run in together), ())
-    written = {(e.loc, e.value) for e in events if e.kind == "W"}
-    stuck = {run.stuck for run in together if run.stuck}
-    return {(e.loc, e.value) for e in events if e.kind == "R"} | stuck <= written
+def together(runs):
+    """Runs of all threads that give each other what they need."""
+    gives = [set().union(*(run.gives for run in each)) for each in runs]
+
+    def choose(chosen, given, needed):
+        if len(chosen) == len(runs):
+            if needed <= given:
+                yield chosen
+            return
+        to_come = set().union(*gives[len(chosen) + 1:])
+        for run in runs[len(chosen)]:
+            now, needs = given | run.gives, needed | run.needs
+            if needs <= now | to_come:
+                yield from choose(chosen + [run], now, needs)
+
+    return choose([], frozenset(), frozenset())
 
 
-def races(together):
+def races(chosen):
     """Whether some may: a plain access beside another one of the same place."""
-    each = [{(e.loc, e.kind, e.order == "plain") for e in run.events} for run in together]
-    return any(a[0] == b[0] is not None and "W" in (a[1], b[1]) and (a[2] or b[2])
-               for one, other in itertools.combinations(each, 2) for a in one for b in other)
+    return any(a[0] == b[0] and "W" in (a[1], b[1]) and (a[2] or b[2])
+               for one, other in itertools.combinations(chosen, 2) for a in one.accesses for b in other.accesses)
 
 
 def bad_ending(program, order_of):
     """What the registers are in an execution that ends badly; None: there is none."""
     for threads in variants(program, order_of):
-        initial, runs = thread_runs(threads, program.init)
-        asks_last = any(e.loc in compiled(program.when).co_names for e in initial)
-        for together in itertools.product(*runs):
-            registers = Registers(item for run in together for item in run.registers.items())
-            stuck = [run.stuck for run in together if run.stuck]
-            may_race = races(together)
-            if not (stuck or may_race or asks_last or value(program.when, registers)) or not can_be(initial, together):
+        for chosen in together(thread_runs(threads, program.init)):
+            registers = Registers(item for run in chosen for item in run.registers.items())
+            events = sum((run.events for run in chosen), ())
+            stuck = [run.stuck for run in chosen if run.stuck]
+            locs = sorted({e.loc for e in events if e.loc} | {loc for loc, _ in stuck})
+            may_race = races(chosen)
+            asks_last = set(locs) & set(compiled(program.when).co_names)
+            if not (stuck or may_race or asks_last or value(program.when, registers)):
                 continue
-            events = initial + sum((run.events for run in together), ())
-            for execution, last in executions(events):
+            initial = tuple(Event(INIT, "W", loc, "relaxed", program.init.get(loc, 0)) for loc in locs)
+            for execution, last in executions(initial + events):
                 if any(last[loc] != seen for loc, seen in stuck):
                     continue
                 race = may_race and execution.races()

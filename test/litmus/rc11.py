@@ -174,7 +174,7 @@ def write_orders(events, writes, sources):
             if free and mine and len(bound) < 2:
                 yield from extend(order + [write], left - {write})
 
-    yield from extend(writes[:1], frozenset(writes[1:]))
+    return extend(writes[:1], frozenset(writes[1:]))
 
 
 def executions(events):
@@ -189,6 +189,9 @@ def executions(events):
                 (events[w].thread == events[r].thread and w > r)] for r in reads]
     for chosen in itertools.product(*choices):
         sources = dict(zip(reads, chosen))
+        changed = [write for read, write in sources.items() if skeleton.rmw[read]]
+        if len(changed) != len(set(changed)):
+            continue  # two read-modify-writes of the same write
         each = [list(write_orders(events, writes[loc], sources)) for loc in writes]
         for orders in itertools.product(*each):
             execution = Execution(skeleton, sources, dict(zip(writes, orders)))

@@ -1,7 +1,7 @@
 """The orders that the shipped source has, by its text.
 
-A site is a piece of a source file that stands there once, whatever white space lies in it. Where it contains the name
-of an atomic operation, the order is what its call says; where it calls something that has such an operation (a verb of
+A site is a piece of a source file that stands there once, whatever white space lies in it. The order is that
+of the last atomic operation that is called in it; where it calls something that has such an operation (a verb of
 the fabric, full_fence), that site is named behind it.
 """
 import collections
@@ -43,9 +43,10 @@ def call_at(site):
     """The operation in a site's text, and the span of its call."""
     begin, end = place_of(site)
     text = text_of(site.file)
-    call = CALL.search(text, begin, end)
-    if call is None:
+    calls = list(CALL.finditer(text, begin, end))
+    if not calls:
         raise Wrong(f"{site.file}: no atomic operation: {site.text}")
+    call = calls[-1]
     depth, at = 1, call.end()
     while depth:
         depth += {"(": 1, ")": -1}.get(text[at], 0)

@@ -1,0 +1,148 @@
+"""The pieces of the source whose orders the programs take. See source.py."""
+from source import Site
+
+CPU, BELL, REGIONS = "fabric/cpu.hh", "fabric/bell.hh", "window/create/regions.cc"
+OUTBOX, OUTBOX_CC, DEPARTURES = "network/outbox.hh", "network/outbox.cc", "network/departures.cc"
+MARKS, MCS, KERNELS = "locks/parts/element_marks.hh", "locks/parts/mcs_queue.hh", "window/data/kernels.cc"
+EVENTS, SECTION = "locks/parts/node_event_count.hh", "locks/parts/section.hh"
+
+VERBS = {
+    "get": Site(CPU, "w->load("),
+    "fetch_add": Site(CPU, "Value fetch_add(Word w, Value v) { return at(w).fetch_add("),
+    "swap": Site(CPU, "at(w).exchange("),
+    "cas": Site(CPU, "at(w).compare_exchange_strong("),
+    "put": Site(CPU, "at(w).store("),
+    "add": Site(CPU, "void add(Word w, Value v) { at(w).fetch_add("),
+    "add_single_writer": Site(CPU, "void add_single_writer(Word w, Value v) { at(w).fetch_add("),
+    "put_own": Site(CPU, "own->store("),
+    "put_own_light": Site(CPU, "std::atomic_signal_fence("),
+    "look": Site(CPU, "at(w).load("),
+    "full_fence": Site(CPU, "std::atomic_thread_fence("),
+    "everyone": Site(CPU, "everyone.fetch_add("),
+}
+
+BELLS = {
+    "ring": Site(BELL, "if (sleepers_.load("),
+    "count_sleeper": Site(BELL, "sleepers_.fetch_add(1"),
+    "rings_before": Site(BELL, "= rings_.load("),
+    "count_rings": Site("fabric/bell.cc", "rings_.fetch_add(1"),
+    "up": Site(BELL, "sleepers_.fetch_sub(1"),
+    "set_mark": Site(BELL, "sleepers_.fetch_or("),
+    "take_marks": Site("fabric/bell.cc", "sleepers_.exchange(0"),
+    "clear_mark": Site(BELL, "sleepers_.fetch_and("),
+    "after_ucx": Site("network/network.cc", "fabric::full_fence(); // between what UCX", "full_fence"),
+}
+
+LOCKS = {
+    "next": Site(MCS, "fabric_.put(field(node_of(pred), kNext), name_of(node))", "put"),
+    "status": Site(MCS, "fabric_.put(field(node_of(succ), kStatus), status)", "put"),
+    "await_status": Site(MCS, "Value await_status(Word node) { return fabric_.await(", "look"),
+    "leave": Site(MCS, "successor(node, fabric_.compare_swap(tail, name_of(node), 0))", "cas"),
+    "join": Site(MCS, "follow(fabric_.swap(tail, name_of(node)), node)", "swap"),
+    "ticket_release": Site("locks/parts/passing_ticket.hh", "fabric_.add({target, home_}, Value{0} - W::kHeld)", "add"),
+    "ticket_join": Site("locks/parts/passing_ticket.hh", "fabric_.fetch_add(word, W::kNext)", "fetch_add"),
+    "ticket_serve": Site("locks/parts/passing_ticket.hh", "fabric_.compare_swap(word, seen, W::without_first(seen))",
+                         "cas"),
+    "enter": Site("locks/parts/holder_records.hh", "add_single_writer(places_.mine, HolderWord::entry(target))",
+                  "add_single_writer"),
+    "strike": Site("locks/parts/holder_records.hh",
+                   "add_single_writer(places_.mine, Value{0} - HolderWord::entry(target))", "add_single_writer"),
+    "marked": Site("locks/window_lock/gate_parts.hh", "fabric.get(resolved_mark)", "get"),
+    "set_m": Site("locks/window_lock/gate_alls.hh", "add_each(parts_.nodes, parts_.mark.slot, 1)", "add"),
+    "scan": Site("locks/parts/holder_records.hh", "fabric_.scan(hosts, places_.first", "get"),
+    "marked_at_home": Site(SECTION, "fabric_.get(mark_)", "get"),
+    "section_take": Site(SECTION, "fabric_.compare_swap(s_, seen, seen + operand)", "cas"),
+    "victim": Site("locks/algorithms/alock.hh", "fabric_.put(word(target, Words::kVictim), mine)", "put"),
+    "victim_flush": Site("locks/algorithms/alock.hh", "fabric_.flush(target); // D3", "flush"),
+    "flush": Site(CPU, "void flush(Rank) { full_fence(); }", "full_fence"),
+    "advance": Site(EVENTS, "void advance() { fabric_.add_each(nodes_, events_.slot, 1); }", "add"),
+    "events": Site(EVENTS, "fabric_.await(events_, fabric::differs(seen_events))", "look"),
+    "node_taken": Site("locks/parts/qnodes.hh", "used.compare_exchange_weak("),
+    "node_given": Site("locks/parts/qnodes.hh", "std::atomic_ref(used_).fetch_and("),
+    "nodes_used": Site("locks/parts/qnodes.hh", "used.load("),
+}
+
+DATA = {
+    "raise": Site(MARKS, "if (seen == 0) { fabric_.swap(word(target), W::kRaised)", "swap"),
+    "lower": Site(MARKS, "fabric_.swap(word(target), then / W::kSingle >= limit_ ? 0 : then)", "swap"),
+    "drained": Site(MARKS, "fabric_.await(mark(i, rank), fabric::differs(entry(target)))", "look"),
+    "mark": Site(MARKS, "fabric_.put_own(mine, entry(target))", "put_own"),
+    "unmark": Site(MARKS, "void end(Mark mark) { fabric_.put_own(mark, 0); }", "put_own"),
+    "raised": Site(MARKS, "if (fabric_.get(word(target)) == 0) [[likely]]", "get"),
+    "claim": Site(MARKS, "fabric_.compare_swap(free, 0, entry(target))", "cas"),
+    "claimed": Site(MARKS, "if (fabric_.get(word(target)) == 0) return mark;", "get"),
+    "fence_node": Site(MARKS, "fabric_.fence_node();", "interrupt"),
+    "interrupt": Site("fabric/node_fence.cc", "if (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)) return;", "membarrier"),
+    "store_low": Site(KERNELS, "std::atomic_ref(place.low).store("),
+    "store_high": Site(KERNELS, "std::atomic_ref(place.high).store("),
+    "store_all": Site(KERNELS, "std::atomic_ref(place.all).store("),
+    "load_all": Site(KERNELS, "return {std::atomic_ref(place.all).load("),
+    "combine": Site(KERNELS, "return element.fetch_add("),
+    "place_store": Site("window/create/memory.hh", "place.store("),
+    "place_load": Site("window/create/memory.hh", "place.load("),
+    "flush_light": Site("window/create/stores.hh", "std::atomic_signal_fence("),
+    "flush_stores": Site("window/create/stores.hh", "void settle() { fabric::full_fence();", "full_fence"),
+    "flush_threads": Site("window/create/body.hh", "threads_ ? fabric::full_fence() : stores.flushed()", "full_fence"),
+    "odd": Site(REGIONS, "published_.version.store(version + 1"),
+    "behind_odd": Site(REGIONS, "fabric::full_fence(); published_.address.store(", "full_fence"),
+    "set_address": Site(REGIONS, "published_.address.store("),
+    "set_count": Site(REGIONS, "published_.count.store("),
+    "even": Site(REGIONS, "published_.version.store(version + 2"),
+    "known_version": Site(REGIONS, "if (copy.version == published.version.load("),
+    "first_version": Site(REGIONS, "const std::uint64_t version = published.version.load("),
+    "count": Site(REGIONS, "copy.table.resize(published.count.load("),
+    "address": Site(REGIONS, "reinterpret_cast<void*>(published.address.load("),
+    "before_last": Site(REGIONS, "fabric::full_fence(); if (published.version.load(", "full_fence"),
+    "last_version": Site(REGIONS, "if (published.version.load("),
+    "find_kernels": Site("osc_rmalock_accumulate.c", "kernels = atomic_load_explicit("),
+    "keep_kernels": Site("osc_rmalock_accumulate.c", "atomic_store_explicit(entry, kernels"),
+}
+
+NETWORK = {
+    "acknowledge": Site("network/answers.hh", "acknowledged.compare_exchange_weak("),
+    "acknowledged_before": Site("network/answers.hh", "known = acknowledged.load("),
+    "has_room": Site(OUTBOX, "const std::uint64_t acknowledged = acknowledged_.load("),
+    "room_sent": Site(OUTBOX, "return sent_.load("),
+    "applied": Site(OUTBOX, "bool applied() const { return acknowledged_.load("),
+    "applied_up_to": Site(OUTBOX, "applied_up_to(const std::atomic<std::uint64_t>& number) const { return acknowledged_.load("),
+    "number": Site(OUTBOX, "number.load("),
+    "ask": Site(OUTBOX_CC, "if (acknowledged_.load("),
+    "behind_others": Site(OUTBOX_CC, "behind_others_.store("),
+    "sent": Site(OUTBOX_CC, "sent_.store(sent"),
+    "use": Site(OUTBOX_CC, "used_.store("),
+    "used": Site(OUTBOX, "used_.load("),
+    "set_rings": Site(DEPARTURES, "rings_.store("),
+    "set_timer": Site(DEPARTURES, "set_.store("),
+    "timer_set": Site(DEPARTURES, "void Departures::send_due() { if (!set_.load("),
+    "timer_rings": Site(DEPARTURES, "rings_.load("),
+    "hold": Site(DEPARTURES, "holding_.push_back(&outbox); holds_.store("),
+    "holds": Site("network/departures.hh", "if (holds_.load("),
+    "the_one": Site("network/network.hh", "the_one.load("),
+    "stage": Site("network/trial.cc", "std::atomic_ref(words_[place]).load("),
+    "meeting_begun": Site("osc_rmalock_compat.h", "__atomic_fetch_add(&meetings->open"),
+    "meeting_over": Site("osc_rmalock_compat.h", "__atomic_fetch_sub(&meetings->open"),
+    "have_met": Site("osc_rmalock_compat.h", "__atomic_load_n(&meetings->open"),
+}
+
+SITES = VERBS | BELLS | LOCKS | DATA | NETWORK
+
+# Files that have further relaxed accesses, with which nothing comes.
+RELAXED = {
+    "fabric/tally.hh": "tallies",
+    "fabric/waiter.hh": "how many threads wait: a hint for the progress thread",
+    "locks/window_lock/gate_exclusives.hh": "how often this process has entered: which of its exclusives count in a row",
+    "locks/window_lock/gate_parts.hh": "how often a process went past others: how long it waits",
+    "network/departures.cc": "under the mutex",
+    "network/neighbours.cc": "when the neighbours were asked; two threads may ask twice",
+    "network/network.cc": "whether the limit of descriptors is close; an exchange follows",
+    "network/outbox.cc": "under the mutex",
+    "osc_rmalock.h": "whether there are GPUs: a flag without data",
+    "osc_rmalock_gpu.c": "the same",
+    "osc_rmalock_request.c": "under the mutex; without it only a question, which is asked again",
+    "window/create/regions.cc": "the version, by its only writer",
+    "window/data/elements.hh": "what arrays have cost so far; threads may count past each other",
+    "window/sync/epochs.cc": "the epoch, of one thread or of threads that the program orders",
+    "window/sync/epochs.hh": "the same",
+    "window/sync/fast_path.hh": "the same",
+    "window/sync/passive.cc": "the same; and calls that have served nobody, which may be miscounted",
+}
