@@ -45,7 +45,8 @@ BELLS = [
     Program("bell: two sleepers, of which one gets up", "the other one sleeps on, though its word has changed",
             {"riser": "add r_first sleepers 1 count_sleeper\nadd r_last sleepers -1 up",
              "waiter": SLEEPER, "writer": "store word 1 put" + RINGER},
-            mutants=({"put": "release"}, {"look": "acquire"})),
+            mutants=({"put": "release"}, {"look": "acquire"}, {"ring": "acquire"}, {"count_sleeper": "acq_rel"},
+                     {"rings_before": "relaxed"}, {"count_rings": "relaxed"})),
     Program("dormitory: a put", "a sleeper sleeps on, though its word has changed",
             {"waiter": DORMANT.format(n=0), "writer": "store word 1 put" + CALLER.format(n=0)},
             mutants=({"put": "release"}, {"ring": "acquire"}, {"set_mark": "acq_rel"}, {"look": "acquire"}),
@@ -58,7 +59,8 @@ BELLS = [
              "if r_word0 == 0: load r_word1 word look\n"
              "if r_word1 == 0: await r_rung1 door r_rung1>r_rung0 relaxed",
              "other": CALLER.format(n=2), "writer": "store word 1 put" + CALLER.format(n=3)},
-            mutants=({"put": "release"}, {"look": "acquire"}), enough=({"take_marks": "relaxed"},)),
+            mutants=({"put": "release"}, {"look": "acquire"}, {"ring": "acquire"}, {"set_mark": "acq_rel"}),
+            enough=({"take_marks": "relaxed"},)),
     Program("neighbours: what UCX has stored", "a sleeper that has asked a neighbour to watch sleeps on",
             {"waiter": "swap r_asked socket 1 acq_rel" + DORMANT.format(n=0),
              "neighbour": """
@@ -70,7 +72,7 @@ BELLS = [
                  if r_watch == 1 and r_seen != 0: add r_door door 1 relaxed
              """},
             mutants=({"after_ucx": "none"}, {"look": "acquire"}, {"set_mark": "acq_rel"}),
-            enough=({"ring": "relaxed"},)),
+            enough=({"ring": "relaxed", "take_marks": "relaxed"},)),
     Program("event count: a word of another node", "a process waits on, though its word has changed",
             {"waiter": """
                  load r_events events get
@@ -78,7 +80,8 @@ BELLS = [
                  if r_word == 0: await r_next events r_next!=r_events events
              """,
              "writer": "add r_old word 1 fetch_add\nadd r_count events 1 advance"},
-            mutants=({"get": "relaxed"}, {"advance": "relaxed"}), enough=({"get": "acquire", "advance": "release"},)),
+            mutants=({"get": "relaxed"}, {"advance": "relaxed"}),
+            enough=({"get": "acquire", "advance": "release", "events": "relaxed", "fetch_add": "relaxed"},)),
 ]
 
 # ---- data under a lock -------------------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ HOLDERS = [
              """}, "r_data == 0", init={"tail": 1},
             mutants=({"status": "relaxed"}, {"await_status": "relaxed"}, {"leave": "relaxed"}, {"join": "relaxed"}),
             enough=({"status": "release", "next": "relaxed", "await_status": "acquire", "leave": "release",
-                     "join": "acquire"},)),
+                     "join": "acquire", "get": "relaxed", "look": "relaxed"},)),
     Program("a ticket behind others (passing_ticket.hh)", HANDED_OVER,
             {"holder": "store data 1 plain\nadd r_0 word -1 ticket_release",
              "other": "add r_1 word 10 ticket_join",
@@ -169,7 +172,7 @@ def leader(own, other, mine):
 ROOMS = [
     Program("gate: R1, by holder records (all_gate.hh)", BOTH_INSIDE, {"exclusive": EXCLUSIVE, "lock_all": ALL},
             mutants=({"enter": "acq_rel"}, {"marked": "acquire"}, {"set_m": "acq_rel"}, {"scan": "acquire"},
-                     {"strike": "relaxed"}, {"put": "relaxed"})),
+                     {"strike": "relaxed"}, {"put": "relaxed"}, {"look": "acquire"}, {"cas": "acq_rel"})),
     Program("gate: R1, by a visit to each target", BOTH_INSIDE,
             {"exclusive": "cas r_target target 0 1 cas\nload r_m m marked\nif r_m == 0: store data 1 plain\n"
                           "store target 0 put",
@@ -190,8 +193,8 @@ ROOMS = [
     Program("ALock: a cohort that has used up its budget", BOTH_INSIDE,
             {"remote": leader("tail_r", "tail_l", 1),
              "local": "store data 2 plain" + leader("tail_l", "tail_r", 2).replace("swap r_tail_l tail_l 1 swap", "")},
-            init={"tail_l": 1}, mutants=({"victim": "relaxed"}, {"get": "relaxed"}),
-            enough=({"victim": "release", "victim_flush": "none"},)),
+            init={"tail_l": 1}, mutants=({"victim": "relaxed"}, {"get": "relaxed"}, {"cas": "relaxed"}),
+            enough=({"victim": "release", "victim_flush": "none", "swap": "relaxed"},)),
 ]
 
 # ---- window memory -----------------------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ MEMORY = [
     Program("the table of attached memory, as it was", "a reader that was told of a new one takes the old one",
             {"owner": "store version 2 even\nstore mail 1 put",
              "reader": "await r_mail mail r_mail==1 look\nload r_version version known_version"}, "r_version == 0",
-            mutants=({"put": "relaxed"}, {"look": "relaxed"}), enough=({"known_version": "relaxed"},)),
+            mutants=({"put": "relaxed"}, {"look": "relaxed"}), enough=({"known_version": "relaxed", "even": "relaxed"},)),
     Program("marks of elements: an array comes (element_marks.hh)", TORN,
             {"single": ELEMENT, "array": ARRAY.format(fence="fence_node")}, interrupted=("single",),
             mutants=({"fence_node": "none"}, {"put_own_light": "none"}, {"unmark": "relaxed"}, {"drained": "relaxed"}),
@@ -279,9 +282,9 @@ MEMORY = [
             {"array": "store element 1 plain\nswap r_lower word 0 lower",
              "single": "store mark 1 mark\nload r_word word raised\nif r_word == 0: add r_element element 1 combine"},
             "r_element == 0", init={"word": 3}, mutants=({"lower": "relaxed"}, {"raised": "relaxed"}),
-            enough=({"lower": "release", "raised": "acquire", "combine": "relaxed"},)),
+            enough=({"lower": "release", "raised": "acquire", "combine": "relaxed", "mark": "relaxed"},)),
     Program("marks of elements: without membarrier", TORN,
-            {"single": CLAIMED, "array": ARRAY.replace("membarrier {fence}", "light put_own_light")},
+            {"single": CLAIMED, "array": ARRAY.replace("membarrier {fence}", "")},
             mutants=({"claim": "acq_rel"}, {"claimed": "acquire"}, {"raise": "acq_rel"}, {"drained": "acquire"},
                      {"unmark": "relaxed"})),
     Program("kernels, looked up once (osc_rmalock_accumulate.c)", "a thread uses a table that it does not see",

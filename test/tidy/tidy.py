@@ -18,8 +18,8 @@ BOUNDARY = re.compile(r"ompi_osc_rmalock/(osc_rmalock[\w]*\.[ch]|compat/.*)$")
 LONGEST_FUNCTION = 60  # lines: a screen
 LONGEST_README = 150
 NAMED = ("ompi_osc_rmalock/", "ucx_glue/", "contrib/", "perf/", "test/check/", "test/harness/", "test/hosts/",
-         "test/locks/", "test/model/", "test/mpi/", "test/programs/", "test/sim/", "test/ucx/", "test/unit/", "docs/",
-         "README.md")  # where comments, names and words name the actor
+         "test/litmus/", "test/locks/", "test/model/", "test/mpi/", "test/programs/", "test/sim/", "test/ucx/",
+         "test/unit/", "docs/", "README.md")  # where comments, names and words name the actor
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 MPI_HEADER = re.compile(r"^(mpi\.h|ompi/|ompi_config|opal/|orte/|opal_)")
 UCX_HEADER = re.compile(r"^(ucp|ucs|uct)/")
