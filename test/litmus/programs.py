@@ -47,6 +47,17 @@ BELLS = [
              "waiter": SLEEPER, "writer": "store word 1 put" + RINGER},
             mutants=({"put": "release"}, {"look": "acquire"}, {"ring": "acquire"}, {"count_sleeper": "acq_rel"},
                      {"rings_before": "relaxed"}, {"count_rings": "relaxed"})),
+    Program("bell: woken for another word, it sleeps again", "it sleeps on, though its word has changed",
+            {"waiter": SLEEPER + """
+                 if r_word == 0: add r_before2 sleepers 1 count_sleeper
+                 if r_word == 0: load r_rings2 rings rings_before
+                 if r_word == 0: load r_word2 word look
+                 if r_word2 == 0: await r_rung2 rings r_rung2!=r_rings2 relaxed
+             """,
+             "other": RINGER.replace("r_", "r_o"), "writer": "store word 1 put" + RINGER},
+            mutants=({"put": "release"}, {"look": "acquire"}, {"ring": "acquire"}, {"count_sleeper": "acq_rel"},
+                     {"rings_before": "relaxed"}, {"count_rings": "relaxed"}),
+            enough=({"rings_before": "acquire", "count_rings": "release"},)),
     Program("dormitory: a put", "a sleeper sleeps on, though its word has changed",
             {"waiter": DORMANT.format(n=0), "writer": "store word 1 put" + CALLER.format(n=0)},
             mutants=({"put": "release"}, {"ring": "acquire"}, {"set_mark": "acq_rel"}, {"look": "acquire"}),
@@ -208,6 +219,14 @@ def flushes(fence):
                    "r_x == 0 and r_y == 0", mutants=({fence: "none"}, {fence: "acq_rel"}))
 
 
+def tsan_flushes():
+    """The same under ThreadSanitizer, which knows no fences."""
+    half = "store {} 1 place_store\nadd r_{} one 0 everyone\nload r_{} {} place_load"
+    return Program("put, flush, get: under ThreadSanitizer", "neither of two processes sees the other's put",
+                   {"one": half.format("x", "one", "y", "y"), "other": half.format("y", "other", "x", "x")},
+                   "r_x == 0 and r_y == 0", mutants=({"everyone": "relaxed"},), enough=({"everyone": "acq_rel"},))
+
+
 def flag(store):
     return Program(f"put, flush, a flag by an accumulate: {store}", "the flag is seen, and not the put",
                    {"origin": f"store data 1 place_store\nfence flush_stores\nstore flag 1 {store}",
@@ -259,7 +278,7 @@ ARRAY = """
 TORN = "an array is changed while a single element of it is"
 
 MEMORY = [
-    flushes("flush_stores"), flushes("flush_threads"),
+    flushes("flush_stores"), flushes("flush_threads"), tsan_flushes(),
     flag("store_all"), flag("store_low"), flag("store_high"),
     Program("the table of attached memory (regions.cc)", "a reader takes what is no table, or an old one for new",
             {"owner": WRITER, "reader": READER},
@@ -278,6 +297,17 @@ MEMORY = [
             {"single": ELEMENT, "array": ARRAY.format(fence="fence_node")}, interrupted=("single",),
             mutants=({"fence_node": "none"}, {"put_own_light": "none"}, {"unmark": "relaxed"}, {"drained": "relaxed"}),
             enough=({"raised": "relaxed", "raise": "relaxed", "mark": "relaxed", "drained": "acquire"},)),
+    Program("marks of elements: the next array looks on", TORN,
+            {"single": ELEMENT,
+             "first": "swap r_raised word 1 raise\nmembarrier fence_node\nstore lock 1 put",
+             "second": """
+                 await r_lock lock r_lock==1 look
+                 await r_mark mark r_mark!=1 drained
+                 store element 2 plain
+             """}, interrupted=("single",),
+            mutants=({"fence_node": "none"}, {"put_own_light": "none"}, {"unmark": "relaxed"}, {"look": "relaxed"}),
+            enough=({"raised": "relaxed", "raise": "relaxed", "mark": "relaxed", "put": "release",
+                     "look": "acquire"},)),
     Program("marks of elements: an array has been", "a single element does not see what the array made of it",
             {"array": "store element 1 plain\nswap r_lower word 0 lower",
              "single": "store mark 1 mark\nload r_word word raised\nif r_word == 0: add r_element element 1 combine"},

@@ -27,7 +27,8 @@ class Wrong(Exception):
 
 @functools.lru_cache(None)
 def text_of(file):
-    return (SOURCES / file).read_text()
+    """Without lines that are comments: what they hold does not happen."""
+    return re.sub(r"^[ ]*//.*", "", (SOURCES / file).read_text(), flags=re.M)
 
 
 def place_of(site):
