@@ -222,7 +222,7 @@ def flushes(fence):
 def tsan_flushes():
     """The same under ThreadSanitizer, which knows no fences."""
     half = "store {} 1 place_store\nadd r_{} one 0 everyone\nload r_{} {} place_load"
-    return Program("put, flush, get: under ThreadSanitizer", "neither of two processes sees the other's put",
+    return Program("put, flush, get: ThreadSanitizer", "neither of two processes sees the other's put",
                    {"one": half.format("x", "one", "y", "y"), "other": half.format("y", "other", "x", "x")},
                    "r_x == 0 and r_y == 0", mutants=({"everyone": "relaxed"},), enough=({"everyone": "acq_rel"},))
 

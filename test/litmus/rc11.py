@@ -71,11 +71,15 @@ class Skeleton:
 
     def __init__(self, events):
         self.events = events
-        places = range(len(events))
-        self.sb = [sum(1 << j for j in places if self.is_before(i, j)) for i in places]
-        self.same_loc = [sum(1 << j for j in places if events[i].loc is not None and events[i].loc == events[j].loc)
-                         for i in places]
-        self.rmw = [1 << i + 1 if i + 1 < len(events) and events[i + 1].rmw else 0 for i in places]
+        threads, places = collections.Counter(), collections.Counter()
+        for i, event in enumerate(events):
+            threads[event.thread] |= 1 << i
+            places[event.loc] |= 1 << i
+        later = [-1 << i + 1 for i in range(len(events))]
+        others = (1 << len(events)) - 1 & ~threads[INIT]
+        self.sb = [others if e.thread == INIT else threads[e.thread] & later[i] for i, e in enumerate(events)]
+        self.same_loc = [places[e.loc] if e.loc is not None else 0 for e in events]
+        self.rmw = [1 << i + 1 if events[i + 1:] and events[i + 1].rmw else 0 for i in range(len(events))]
         self.release = self.where(lambda e: (e.kind, e.order) in RELEASES)
         self.acquire = self.where(lambda e: (e.kind, e.order) in ACQUIRES)
         self.fences = self.where(lambda e: e.kind == "F")
@@ -83,20 +87,17 @@ class Skeleton:
         self.atomic_writes = self.where(lambda e: e.kind == "W" and e.order != "plain")
         self.sc = self.where(lambda e: e.order == "seq_cst")
         self.sc_fences = self.sc & self.fences
-        self.conflicts = [(i, j) for i, j in itertools.combinations(places, 2) if self.conflict(events[i], events[j])]
-
-    def is_before(self, i, j):
-        first, second = self.events[i], self.events[j]
-        return i < j and (first.thread == second.thread != INIT or first.thread == INIT != second.thread)
 
     def where(self, condition):
         return sum(1 << i for i, event in enumerate(self.events) if condition(event))
 
-    @staticmethod
-    def conflict(one, other):
-        return (one.loc is not None and one.loc == other.loc and one.thread != other.thread and
-                INIT not in (one.thread, other.thread) and "W" in (one.kind, other.kind) and
-                "plain" in (one.order, other.order))
+    def conflicts(self):
+        """Pairs that race unless one happens before the other."""
+        for i, j in itertools.combinations(range(len(self.events)), 2):
+            one, other = self.events[i], self.events[j]
+            if (self.same_loc[i] >> j & 1 and one.thread != other.thread and INIT not in (one.thread, other.thread) and
+                    "W" in (one.kind, other.kind) and "plain" in (one.order, other.order)):
+                yield i, j
 
 
 class Execution:
@@ -152,7 +153,7 @@ class Execution:
 
     def races(self):
         """Of a consistent one."""
-        return any(not self.hb[i] >> j & 1 and not self.hb[j] >> i & 1 for i, j in self.skeleton.conflicts)
+        return any(not self.hb[i] >> j & 1 and not self.hb[j] >> i & 1 for i, j in self.skeleton.conflicts())
 
 
 def write_orders(events, writes, sources):
@@ -179,21 +180,22 @@ def write_orders(events, writes, sources):
 
 def executions(events):
     """All consistent ones of these events (the initial values first), each with the last value of each location."""
-    skeleton = Skeleton(events)
+    skeleton = None
     writes = collections.defaultdict(list)
     for i, event in enumerate(events):
         if event.kind == "W":
             writes[event.loc].append(i)
     reads = [i for i, event in enumerate(events) if event.kind == "R"]
+    changing = [i for i in reads if events[i + 1:] and events[i + 1].rmw]
     choices = [[w for w in writes[events[r].loc] if events[w].value == events[r].value and not
                 (events[w].thread == events[r].thread and w > r)] for r in reads]
     for chosen in itertools.product(*choices):
         sources = dict(zip(reads, chosen))
-        changed = [write for read, write in sources.items() if skeleton.rmw[read]]
-        if len(changed) != len(set(changed)):
+        if len({sources[read] for read in changing}) != len(changing):
             continue  # two read-modify-writes of the same write
         each = [list(write_orders(events, writes[loc], sources)) for loc in writes]
         for orders in itertools.product(*each):
+            skeleton = skeleton or Skeleton(events)
             execution = Execution(skeleton, sources, dict(zip(writes, orders)))
             if execution.is_consistent():
                 yield execution, {loc: events[order[-1]].value for loc, order in zip(writes, orders)}
