@@ -139,6 +139,28 @@ HOLDERS = [
             mutants=({"ticket_release": "relaxed"}, {"look": "relaxed", "ticket_serve": "relaxed"}),
             enough=({"ticket_release": "release", "ticket_join": "relaxed", "look": "relaxed",
                      "ticket_serve": "acquire"},)),
+    Program("readers by additions (fompi_rw.hh)", "a holder does not see what the last one did, or changes it too soon",
+            {"last": "store data 1 plain\nadd r_0 word -1 writer_leaves",
+             "reader": """
+                 add r_1 word 2 reader_comes
+                 if r_1 == 1: await r_2 word r_2%2==0 look
+                 load r_data data plain
+                 add r_3 word -2 reader_leaves
+             """,
+             "writer": "cas r_4 word 0 1 writer_comes\nif r_4 == 0: store data 3 plain\n"
+                       "if r_4 == 0: add r_5 word -1 writer_leaves"},
+            "r_data == 0", init={"word": 1},
+            mutants=({"writer_leaves": "relaxed"}, {"reader_comes": "relaxed"}, {"look": "relaxed"},
+                     {"reader_leaves": "relaxed"}, {"writer_comes": "relaxed"}),
+            enough=({"writer_leaves": "release", "reader_comes": "acquire", "look": "acquire",
+                     "reader_leaves": "release", "writer_comes": "acquire"},)),
+    Program("a list of waiters (push_list.hh)", "a process waits on, though what it waited for is over",
+            {"waiter": "swap r_prev head 1 push\nload r_over over get\n"
+                       "if r_over == 0: await r_wake wake r_wake==1 await_wake",
+             "waker": "store over 1 put\nswap r_head head 0 wake_all\nif r_head == 1: store wake 1 wake"},
+            mutants=({"push": "relaxed"}, {"wake_all": "relaxed"}),
+            enough=({"push": "acquire", "wake_all": "release", "get": "relaxed", "put": "relaxed",
+                     "await_wake": "relaxed"},)),
     Program("queue nodes of a process (qnodes.hh)", "a thread takes a node that is still in use",
             {"before": "store node 1 plain\nadd r_0 used -1 node_given",
              "next": "load r_seen used nodes_used\nif r_seen == 0: cas r_used used 0 1 node_taken\n"

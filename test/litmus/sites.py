@@ -4,6 +4,7 @@ from source import Site
 CPU, BELL, REGIONS = "fabric/cpu.hh", "fabric/bell.hh", "window/create/regions.cc"
 OUTBOX, OUTBOX_CC, DEPARTURES = "network/outbox.hh", "network/outbox.cc", "network/departures.cc"
 MARKS, MCS, KERNELS = "locks/parts/element_marks.hh", "locks/parts/mcs_queue.hh", "window/data/kernels.cc"
+FOMPI, LIST = "locks/algorithms/fompi_rw.hh", "locks/parts/push_list.hh"
 EVENTS, SECTION = "locks/parts/node_event_count.hh", "locks/parts/section.hh"
 
 VERBS = {
@@ -43,6 +44,14 @@ LOCKS = {
     "ticket_join": Site("locks/parts/passing_ticket.hh", "fabric_.fetch_add(word, W::kNext)", "fetch_add"),
     "ticket_serve": Site("locks/parts/passing_ticket.hh", "fabric_.compare_swap(word, seen, W::without_first(seen))",
                          "cas"),
+    "writer_leaves": Site(FOMPI, "fabric_.add(word(target), Value{0} - kWriter)", "add"),
+    "reader_comes": Site(FOMPI, "fabric_.fetch_add(word(target), kReader)", "fetch_add"),
+    "reader_leaves": Site(FOMPI, "fabric_.add(word(target), Value{0} - kReader)", "add"),
+    "writer_comes": Site(FOMPI, "fabric_.compare_swap(word(target), 0, kWriter)", "cas"),
+    "push": Site(LIST, "const Value prev = fabric_.swap(head, name_of(node));", "swap"),
+    "wake_all": Site(LIST, "return serve(fabric_.swap(head, 0), wake);", "swap"),
+    "wake": Site(LIST, "fabric_.put(field(node_of(name), kWake), wake)", "put"),
+    "await_wake": Site(LIST, "fabric_.await(field(node, kWake), fabric::differs(0))", "look"),
     "enter": Site("locks/parts/holder_records.hh", "add_single_writer(places_.mine, HolderWord::entry(target))",
                   "add_single_writer"),
     "strike": Site("locks/parts/holder_records.hh",
