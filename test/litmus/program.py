@@ -3,6 +3,7 @@ import collections
 import dataclasses
 import functools
 import itertools
+import operator
 import re
 
 from rc11 import INIT, Event, executions
@@ -172,9 +173,32 @@ class Runs:
             yield events, known, None
 
 
+def changes(statement):
+    """The location that it may change, and by what or to what: an expression. None: it changes nothing."""
+    what = {"store": 1, "add": 2, "swap": 2, "cas": 3}.get(statement.verb)
+    if what is None:
+        return (statement.words[1], "1") if statement.verb == "take" else (None, None)
+    return statement.words[0 if statement.verb == "store" else 1], statement.words[what]
+
+
+def possible(threads, init):
+    """Values that a location can have, where all its changes name numbers: one that is stored, and some of the
+    additions, each once, as there are no loops."""
+    statements = [(s.verb, *changes(s)) for each in threads for s in each]
+    values = {}
+    for loc in {loc for _, loc, _ in statements if loc}:
+        own = [(verb == "add", what) for verb, other, what in statements if other == loc]
+        if all(re.fullmatch(r"-?\d+", what) for _, what in own):
+            values[loc] = {init.get(loc, 0)} | {int(what) for adds, what in own if not adds}
+            for more in (int(what) for adds, what in own if adds):
+                values[loc] |= {value + more for value in values[loc]}
+    return values
+
+
 def thread_runs(threads, init):
     """The runs of each thread. What one writes others may read: so often as there are writes, one behind the other."""
     written = [collections.defaultdict(set) for _ in threads]
+    can_be = possible(threads, init)
     for _ in range(1 + sum(s.verb not in ("load", "await", "fence") for each in threads for s in each)):
         runs = []
         for number, statements in enumerate(threads):
@@ -183,7 +207,8 @@ def thread_runs(threads, init):
                 for loc in values if other != number else ():
                     foreign[loc] |= values[loc]
             runs.append(list(Runs(number, statements, foreign).all(Own(init))))
-        found = [{what for run in each for what in run.gives} for each in runs]
+        found = [{(loc, what) for run in each for loc, what in run.gives if what in can_be.get(loc, (what,))}
+                 for each in runs]
         if all(what in values[loc] for values, each in zip(written, found) for loc, what in each):
             break
         for values, each in zip(written, found):
@@ -193,21 +218,24 @@ def thread_runs(threads, init):
 
 
 def together(runs):
-    """Runs of all threads that give each other what they need."""
-    gives = [set().union(*(run.gives for run in each)) for each in runs]
+    """Runs of all threads that give each other what they need. Sets are bits here: there are many runs."""
+    bit = collections.defaultdict(lambda: 1 << len(bit))
+    each = [[(run, sum(map(bit.__getitem__, run.gives)), sum(map(bit.__getitem__, run.needs))) for run in of_thread]
+            for of_thread in runs]
+    to_come = [0]
+    for of_thread in reversed(each):
+        to_come.append(functools.reduce(operator.or_, (gives for _, gives, _ in of_thread), to_come[-1]))
 
     def choose(chosen, given, needed):
         if len(chosen) == len(runs):
-            if needed <= given:
-                yield chosen
+            yield chosen
             return
-        to_come = set().union(*gives[len(chosen) + 1:])
-        for run in runs[len(chosen)]:
-            now, needs = given | run.gives, needed | run.needs
-            if needs <= now | to_come:
-                yield from choose(chosen + [run], now, needs)
+        later = to_come[len(runs) - len(chosen) - 1]
+        for run, gives, needs in each[len(chosen)]:
+            if not (needed | needs) & ~(given | gives | later):
+                yield from choose(chosen + [run], given | gives, needed | needs)
 
-    return choose([], frozenset(), frozenset())
+    return choose([], 0, 0)
 
 
 def races(chosen):

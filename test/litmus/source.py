@@ -31,6 +31,7 @@ def text_of(file):
     return re.sub(r"^[ ]*//.*", "", (SOURCES / file).read_text(), flags=re.M)
 
 
+@functools.lru_cache(None)
 def place_of(site):
     """Where its text begins and ends in the file."""
     pattern = r"\s*".join(re.escape(word) for word in site.text.split())
@@ -40,6 +41,7 @@ def place_of(site):
     return found[0].span()
 
 
+@functools.lru_cache(None)
 def call_at(site):
     """The operation in a site's text, and the span of its call."""
     begin, end = place_of(site)
