@@ -64,8 +64,7 @@ BELLS = [
             enough=({"take_marks": "relaxed"},)),
     Program("dormitory: woken for another word, it sleeps again", "it sleeps on, though its word has changed",
             {"waiter": DORMANT.format(n=0) +
-             "if r_word0 != 0: store done 1 relaxed\n" +
-             "if r_word0 == 0: add r_clear marks -1*(r_rung0==0) clear_mark\n" +
+             "if r_word0 == 0: add r_clear marks 0 clear_mark\n"  # the process that rang has taken the mark
              "if r_word0 == 0: add r_before1 marks 1 set_mark\n"
              "if r_word0 == 0: load r_word1 word look\n"
              "if r_word1 == 0: await r_rung1 door r_rung1>r_rung0 relaxed",
