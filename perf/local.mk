@@ -82,6 +82,7 @@ EXTRA_DIST += \
 	perf/compare \
 	perf/components.py \
 	perf/interleaved.py \
+	perf/journal.py \
 	perf/tables.py \
 	perf/test_compare.py \
 	perf/test_bench.py \

@@ -1,39 +1,27 @@
 """What a soak keeps of its jobs, and its report."""
 
 import csv
-import json
 import os
 import statistics
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf"))
+from journal import Journal as Kept  # noqa: E402
 
 COLUMNS = ["number", "verdict", "kind", "lock", "ranks", "layout", "seed", "names", "took", "operations", "seconds",
            "aim", "victim", "killed_when", "others", "to_end", "problem", "output"]
 SAMPLE_COLUMNS = ["job", "rank", "at", "rounds", "locks", "descriptors", "maps", "segments", "heap", "resident"]
 
 
-class Journal:
+class Journal(Kept):
     """All results, on disk after each: a line for the soak, then one for each job."""
 
     def __init__(self, path):
-        self.path, self.about, self.results = path, None, []
-        if os.path.exists(path):
-            with open(path, "r+", encoding="utf-8") as file:
-                lines = [line for line in file if line.endswith("\n")]  # the last one was cut if the soak was killed
-                file.truncate(sum(len(line.encode()) for line in lines))
-            self.about, *self.results = map(json.loads, lines or ["null"])
+        super().__init__(path, "soak", "soak", "remove it, or name another folder with --output")
 
-    def begin(self, about):
-        if self.about is not None and self.about != about:
-            raise SystemExit(f"soak: {self.path} is of another soak, {self.about}; remove it, or name another folder "
-                             "with --output")
-        if self.about is None:
-            self.about = about
-            with open(self.path, "w", encoding="utf-8") as lines:
-                lines.write(json.dumps(about) + "\n")
-
-    def add(self, result):
-        self.results.append(result)
-        with open(self.path, "a", encoding="utf-8") as lines:
-            lines.write(json.dumps(result) + "\n")
+    @property
+    def results(self):
+        return self.entries
 
     def seconds(self):
         return sum(result["took"] for result in self.results)
