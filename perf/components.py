@@ -1,6 +1,7 @@
 """The components that can be compared, and how Open MPI is asked about them."""
 
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -108,6 +109,11 @@ def thresholds_of(lock, parameters):
         if parameter and (lock == "auto" or not named or lock in named[1].split(", ")):
             found[short] = parameter
     return found
+
+
+def mca_environment():
+    """The environment's MCA settings, which apply to every component."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("OMPI_MCA_")}
 
 
 def absent_component(arguments):

@@ -17,6 +17,7 @@ import tempfile
 import threading
 
 from components import absent_component
+from journal import now
 
 CONFIDENCE = 0.95
 # Ratios of percentages, or of figures that may be zero, say nothing.
@@ -170,6 +171,7 @@ class Results:
         self.samples = {}    # Key -> component -> repeat -> result event
         self.failures = {}   # (flavor, case) -> component -> Failure
         self.remarks = []
+        self.sittings = []   # when each began, and in which repeat
 
     def add(self, component, repeat, event):
         case = (event["flavor"], event["case"])
@@ -196,8 +198,62 @@ class Results:
                    for row in self.failures.values() for name, failure in row.items())
 
 
+class Answers:
+    """What has been answered, in the results; and in a journal, if there is one, whose answers are known from the start."""
+
+    def __init__(self, results, journal=None):
+        self.results, self.journal, self.known, self.seated = results, journal, set(), False
+        for entry in journal.entries if journal else []:
+            self.take(entry)
+
+    def take(self, entry):
+        if "sitting" in entry:
+            self.results.sittings.append(entry)
+        elif "run" in entry:
+            self.results.runs[entry["component"]] = entry["run"]
+        elif "remark" in entry:
+            self.results.remarks.append(entry["remark"])
+        elif "case" in entry:
+            component, case, repeat = entry["component"], (entry["flavor"], entry["case"]), entry["repeat"]
+            for event in entry["events"]:
+                self.results.add(component, repeat, event)
+            if entry["failed"]:
+                self.results.fail(component, case, "cannot", entry["failed"], repeat)
+            self.known.add((component, *case, repeat))
+
+    def keep(self, entry):
+        if self.journal:
+            self.journal.add(entry)
+
+    def run(self, component, event):
+        if self.results.runs.get(component) != event:
+            self.results.runs[component] = event
+            self.keep({"component": component, "run": event})
+
+    def remark(self, text):
+        if text not in self.results.remarks:
+            self.results.remarks.append(text)
+            self.keep({"remark": text})
+
+    def case(self, component, flavor, case, repeat, events, failed=None):
+        """The case's events are in the results already; its failure is not."""
+        if not self.seated:
+            self.seated = True
+            self.results.sittings.append({"sitting": now(), "repeat": repeat})
+            self.keep(self.results.sittings[-1])
+        if failed:
+            self.results.fail(component, (flavor, case), "cannot", failed, repeat)
+        self.keep({"component": component, "flavor": flavor, "case": case, "repeat": repeat, "events": events,
+                   "failed": failed})
+
+    def pending(self, component, flavor, cases, repeat):
+        """A case that has failed once is not tried again, or a hang would cost its timeout in every repeat."""
+        return [case for case in cases if not self.results.failure(component, (flavor, case))
+                and (component, flavor, case, repeat) not in self.known]
+
+
 class Comparison:
-    def __init__(self, launch, components, work, repeats, silence, progress):
+    def __init__(self, launch, components, work, repeats, silence, progress, journal=None):
         self.launch = launch          # (component, cases, flavor) -> command line
         self.components = components  # name -> mpirun arguments
         self.work = work              # flavor -> cases, in the program's order
@@ -205,6 +261,7 @@ class Comparison:
         self.silence = silence
         self.progress = progress
         self.results = Results()
+        self.answers = Answers(self.results, journal)
 
     def run(self):
         """Every component once per repeat, each repeat starting with another one."""
@@ -218,12 +275,11 @@ class Comparison:
         return self.results
 
     def run_component(self, name, flavor, cases, repeat):
-        """Run the cases; when a run dies, go on behind the case that it died in. A case that has
-        failed once is not tried again, or a hang would cost its timeout in every repeat."""
-        pending = [case for case in cases if not self.results.failure(name, (flavor, case))]
+        """Run the cases; when a run dies, go on behind the case that it died in."""
+        pending = self.answers.pending(name, flavor, cases, repeat)
         self.progress.skip(len(cases) - len(pending))
         while pending:
-            answered, outcome, started = self.run_cases(name, flavor, pending, repeat)
+            events, answered, outcome, started = self.run_cases(name, flavor, pending, repeat)
             left = [case for case in pending if case not in answered]
             if not left:
                 self.remark_end(name, outcome)
@@ -235,38 +291,38 @@ class Comparison:
                 absent = absent_component(self.components[name])
                 reason = f"component {absent} (osc) not found" if absent else reason
             for case in failed:
-                self.results.fail(name, (flavor, case), "cannot", reason, repeat)
+                self.answers.case(name, flavor, case, repeat, events.get(case, []), reason)
             self.progress.skip(len(failed))
             pending = left[len(failed):]
 
     def run_cases(self, name, flavor, cases, repeat):
-        answered = set()
+        events, answered = {}, set()
         started = False
 
         def on_event(event):
             nonlocal started
             if event["event"] == "run":
                 started = True
-                self.results.runs[name] = event
+                self.answers.run(name, event)
             elif event["event"] == "end":
                 answered.add(event["case"])
+                self.answers.case(name, flavor, event["case"], repeat, events.get(event["case"], []))
                 self.progress.step(f"repeat {repeat + 1}/{self.repeats} {name} {event['case']}")
             else:
                 self.results.add(name, repeat, event)
+                events.setdefault(event["case"], []).append(event)
 
         self.progress.show(f"repeat {repeat + 1}/{self.repeats} {name} starts")
         try:
             outcome = run_program(self.launch(name, cases, flavor), self.silence, on_event)
         except FileNotFoundError as missing:
             outcome = Outcome(127, False, f"rma_bench: {missing}")
-        return answered, outcome, started
+        return events, answered, outcome, started
 
     def remark_end(self, name, outcome):
         """Wrong values have their own report; any other bad end after the last case is told."""
         if outcome.hung or (outcome.status != 0 and not self.results.any_wrong(name)):
-            remark = f"{name}: after its last case: {reason_of(outcome, self.silence)}"
-            if remark not in self.results.remarks:
-                self.results.remarks.append(remark)
+            self.answers.remark(f"{name}: after its last case: {reason_of(outcome, self.silence)}")
 
 
 class Progress:

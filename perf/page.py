@@ -6,7 +6,7 @@ import io
 
 import matplotlib.pyplot as plt
 
-from tables import digits, label_of, scaled_unit
+from tables import digits, label_of, scaled_unit, sittings_text
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2em auto;
@@ -120,6 +120,13 @@ def where(document):
             f"{options['repeats']} interleaved repeats")
 
 
+def sittings_html(documents):
+    """A line, if any run was stopped and went on later."""
+    texts = {name: sittings_text(document.get("sittings", [])) for name, document in documents.items()}
+    lines = "; ".join(f"{name}: {text}" for name, text in texts.items() if text)
+    return f'<p class="small">Several sittings. {html.escape(lines)}.</p>' if lines else ""
+
+
 def page(title, documents, sections, csvs):
     """`documents`: name -> JSON document of a run; `sections`: (name, title, HTML)."""
     machines = "".join(f"<li>{html.escape(name)}: {html.escape(where(document))}</li>"
@@ -138,6 +145,7 @@ medians over the repeats; bars are the order-statistic interval that covers the 
 the range where there are too few repeats for that. They hold for this machine and this load; ratios
 (x) are formed within each repeat, against the first component.</p>
 <ul class="small">{machines}</ul>
+{sittings_html(documents)}
 <p class="small">All figures as CSV: {links}</p>
 <nav>{menu}</nav>
 {content}

@@ -8,6 +8,7 @@ import pathlib
 import platform
 import re
 
+from components import mca_environment
 from interleaved import CONFIDENCE
 
 
@@ -33,11 +34,11 @@ def write_json(path, options, components, results, rows):
     document = {
         "machine": machine(results),
         "options": {name: value for name, value in vars(options).items() if name != "catalogue"},
-        "environment": {name: value for name, value in sorted(os.environ.items())
-                        if name.startswith("OMPI_MCA_")},  # applies to every component
+        "environment": mca_environment(),
         "components": components,
         "selected": {name: run["component"] for name, run in results.runs.items()},
         "remarks": results.remarks,
+        "sittings": results.sittings,
         "rows": [json_row(row) for row in rows],
         "runs": [dict(event, component_row=name, repeat=repeat)
                  for by_component in results.samples.values()
@@ -180,6 +181,15 @@ def print_behind(rows, baseline, limit):
           f"{limit:g} of {baseline}'s time")
 
 
+def sittings_text(sittings):
+    """What to think of figures that are not of one sitting; nothing if they are."""
+    if len(sittings) < 2:
+        return ""
+    began = ", ".join(f"repeat {sitting['repeat'] + 1} ({sitting['sitting']})" for sitting in sittings[1:])
+    return (f"measured in {len(sittings)} sittings, the later ones from {began}; repeats of different sittings are less "
+            "comparable, and so are medians over them")
+
+
 def print_report(results, rows, options):
     if options.behind:
         print_behind(rows, options.baseline, options.behind)
@@ -193,7 +203,8 @@ def print_report(results, rows, options):
     print(f"medians of the repeats' medians [and their {interval_worth(rows)}]")
     print(f"{where['cpu']}, {where['cores']} cores; {where['kernel']}; {where['mpi']}; "
           f"load {where['load'][0]}")
-    for remark in results.remarks:
+    sittings = sittings_text(results.sittings)
+    for remark in ([sittings] if sittings else []) + results.remarks:
         print(f"remark: {remark}")
     for name, run in results.runs.items():
         if run["component"] not in (name.partition("/")[0], "unknown"):

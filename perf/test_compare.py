@@ -12,6 +12,8 @@ import itertools
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -38,7 +40,7 @@ import tables
 # Plays both mpirun and rma_bench. As rma_bench it lists three cases; as mpirun it behaves as the
 # component arguments say, and logs which component was run with which cases.
 FAKE = r'''#!{python}
-import json, os, signal, sys
+import json, os, signal, sys, time
 
 def say(**event):
     print(json.dumps(event), flush=True)
@@ -58,8 +60,21 @@ if play == "absent":
     sys.exit("-----\nA requested component was not found.\n\nFramework: osc\nComponent: absent\n")
 say(event="run", ranks=2, mpi="Fake MPI v1", component="unknown")
 print("a message of mpirun's own")
+
+def stop_the_driver(answered):
+    """Once it has written down what it was told before."""
+    lines = lambda: [json.loads(line) for line in open(os.environ["FAKE_JOURNAL"]) if line.endswith("\n")]
+    while sum("case" in line for line in lines()) < answered:
+        time.sleep(0.01)
+    os.kill(os.getppid(), getattr(signal, os.environ["FAKE_SIGNAL"]))
+    time.sleep(60)
+
 for case in cases:
     about = dict(case=case, flavor=flavor, ranks=2)
+    with open(os.environ["FAKE_LOG"] + ".cases", "a+") as log:
+        log.seek(0)
+        begun = len(log.readlines())
+        log.write(play + " " + case + "\n")
     if case == "two":
         if play == "crash":
             sys.stderr.write("rank 1 with PID 0 on node n exited on signal 11 (Segmentation fault).\n")
@@ -80,6 +95,8 @@ for case in cases:
     say(event="result", params=dict(size=8), metric="latency", unit="ns", median=value,
         p10=value - 1, p90=value + 1, samples=9, discarded=1, iterations=10, mpi="Fake MPI v1",
         component="unknown", **about)
+    if begun == int(os.environ.get("FAKE_STOP", -1)):
+        stop_the_driver(begun)
     say(event="end", seconds=0, **about)
 if play == "late":
     sys.exit("rma_bench: could not finalize")
@@ -172,7 +189,7 @@ class Driver(unittest.TestCase):
         for play in plays:
             arguments += ["--component", f"{play}=--play {play}"]
         with contextlib.redirect_stdout(io.StringIO()) as table:
-            status = compare.main(arguments)
+            status = compare.run(compare.parse_options(arguments))
         document = json.loads((self.folder / "out.json").read_text())
         log = (self.folder / "log").read_text().splitlines()
         return status, table.getvalue(), document, log
@@ -276,6 +293,98 @@ class Driver(unittest.TestCase):
         failed = [row for row in rows if row["failure"]]
         self.assertEqual([(row["case"], row["component"], row["median"]) for row in failed],
                          [("two", "crash", "")])
+
+
+class GoingOn(unittest.TestCase):
+    """The driver is killed for real, by what it has launched."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.fake = self.folder / "fake"
+        self.fake.write_text(FAKE.replace("{python}", sys.executable))
+        self.fake.chmod(0o755)
+        self.journal = self.folder / "kept.jsonl"
+
+    def compare(self, *options, stop=-1, by="SIGKILL"):
+        """The finished driver. The baseline crashes in case two: what failed is kept as well."""
+        return subprocess.run(
+            [sys.executable, HERE / "compare", "--mpirun", self.fake, "--bench", self.fake, "--repeats", "2", "--output",
+             self.folder / "out", "--compare", ",", "--component", "crash=--play crash", "--component",
+             "slow=--play slow", "--journal", self.journal, *options], capture_output=True, text=True,
+            # A shell that runs the tests in the background has its children ignore SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            env={**os.environ, "FAKE_LOG": str(self.folder / "log"), "FAKE_STOP": str(stop), "FAKE_SIGNAL": by,
+                 "FAKE_JOURNAL": str(self.journal)})
+
+    def cases(self):
+        return (self.folder / "log.cases").read_text().splitlines()
+
+    def rows(self):
+        return json.loads((self.folder / "out.json").read_text())["rows"]
+
+    def test_killed_at_any_case_it_ends_as_in_one_go(self):
+        self.assertEqual(self.compare().returncode, 0)
+        whole, rows = self.cases(), self.rows()
+        self.assertEqual(len(whole), 11)
+        for stop in (0, 2, 5, 10):  # in which a crash does not come first
+            (self.folder / "log.cases").unlink()
+            self.assertEqual(self.compare(stop=stop).returncode, -signal.SIGKILL)
+            done = self.compare()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # The case in which it was killed is the only one that runs twice.
+            self.assertEqual(self.cases(), whole[:stop + 1] + whole[stop:])
+            self.assertEqual(self.rows(), rows)
+            self.assertEqual("measured in 2 sittings" in done.stdout, stop > 0)
+
+    def test_ctrl_c_says_how_to_go_on(self):
+        done = self.compare(stop=5, by="SIGINT")
+        self.assertEqual(done.returncode, 130)
+        self.assertIn(f"compare: stopped; the same command goes on from {self.journal}", done.stderr)
+        self.assertIn("remark: interrupted", done.stdout)
+        done = self.compare()
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn("remark: interrupted", done.stdout)
+        self.assertEqual(len(self.cases()), 12)
+
+    def test_a_torn_line_counts_for_nothing(self):
+        self.compare()
+        rows, lines = self.rows(), self.journal.read_text().splitlines(keepends=True)
+        last = max(number for number, line in enumerate(lines) if '"case"' in line)
+        self.journal.write_text("".join(lines[:last]) + lines[last][:-9])
+        (self.folder / "log.cases").unlink()
+        self.assertEqual(self.compare().returncode, 0)
+        self.assertEqual((self.cases(), self.rows()), (["crash three"], rows))
+        self.assertTrue(all(json.loads(line) for line in self.journal.read_text().splitlines()))
+
+    def test_other_settings_are_refused_by_name_and_anew_begins_anew(self):
+        self.compare(stop=5)
+        kept = self.journal.read_text()
+        for options, difference in ((["--repeats", "3"], "repeats was 2 and is 3"), (["-n", "4"], "ranks was 2 and is 4"),
+                                    (["--run", "one,two"], 'cases allocate had ["three"]'),
+                                    (["--component", "good=--play good"],
+                                     "components good was not set and is --play good"),
+                                    (["--origin-core", "1"], "origin-core was not set and is 1")):
+            done = self.compare(*options)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{difference}; --anew begins anew", done.stderr)
+        self.assertEqual(self.journal.read_text(), kept)
+        (self.folder / "log.cases").unlink()
+        done = self.compare("--repeats", "1", "--anew")
+        self.assertEqual((done.returncode, len(self.cases())), (0, 6))
+        self.assertNotIn("sittings", done.stdout)
+
+    def test_a_complete_comparison_is_not_gone_on_with(self):
+        self.compare()
+        self.assertEqual(self.compare("--repeats", "1").returncode, 0)
+        self.assertEqual(len(self.cases()), 11 + 6)
+
+    def test_another_file_is_no_journal(self):
+        self.journal.write_text("precious\n")
+        done = self.compare("--anew")
+        self.assertIn("is not a journal", done.stderr)
+        self.assertEqual(self.journal.read_text(), "precious\n")
 
 
 class Components(unittest.TestCase):
