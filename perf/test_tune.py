@@ -40,7 +40,7 @@ import os, pathlib, sys
 log = pathlib.Path(os.environ["FAKE_LOG"])
 calls = log.read_text().splitlines() if log.exists() else []
 if len(calls) == int(os.environ.get("FAKE_STOP", -1)):
-    os.kill(os.getppid(), 2)
+    os.kill(os.getppid(), int(os.environ.get("FAKE_SIGNAL", 2)))
 get = lambda name: os.environ["OMPI_MCA_osc_rmalock_" + name]
 with log.open("a") as file:
     file.write(" ".join(get(name) for name in ("t_dc", "t_r", "t_l")) + "\\n")
@@ -100,26 +100,57 @@ class Tune(unittest.TestCase):
         self.assertIn("cannot: exit status 1: no memory", done.stdout)
         self.assertEqual(sum(call.startswith("8 ") for call in self.calls()), 1)
 
-    def test_goes_on_where_it_was_stopped(self):
+    def kept(self):
+        return [json.loads(line) for line in (self.folder / "rmalock-tune.jsonl").read_text().splitlines()]
+
+    def goes_on(self, by, status):
         whole = self.rma_rw()
         everything = self.calls()
         (self.folder / "log").unlink()
-        (self.folder / "rmalock-tune.json").unlink()
-        stopped = self.rma_rw(FAKE_STOP="20")
-        self.assertEqual(stopped.returncode, 130, stopped.stderr)
-        kept = len(json.loads((self.folder / "rmalock-tune.json").read_text())["measured"])
-        self.assertEqual(kept, 20)
+        stopped = self.rma_rw(FAKE_STOP="20", FAKE_SIGNAL=str(int(by)))
+        self.assertEqual(stopped.returncode, status, stopped.stderr)
+        self.assertEqual(sum("measured" in entry for entry in self.kept()), 20)
         again = self.rma_rw()
         self.assertEqual(again.returncode, 0, again.stderr)
         # The measurement during which it was stopped is the only one that is made twice.
         self.assertEqual(len(self.calls()), len(everything) + 1)
         self.assertEqual(re.findall("<", again.stdout), re.findall("<", whole.stdout))
+        return stopped
+
+    def test_goes_on_where_ctrl_c_stopped_it(self):
+        stopped = self.goes_on(signal.SIGINT, 130)
+        self.assertIn("the same command goes on", stopped.stderr)
+
+    def test_goes_on_where_it_was_killed(self):
+        self.goes_on(signal.SIGKILL, -signal.SIGKILL)
+
+    def test_a_torn_line_counts_for_nothing(self):
+        self.rma_rw(FAKE_STOP="20")
+        journal = self.folder / "rmalock-tune.jsonl"
+        journal.write_text(journal.read_text()[:-5])
+        self.assertEqual(self.rma_rw().returncode, 0)
+        # Each measurement is there once, and on a line of its own.
+        keys = [entry["measured"] for entry in self.kept() if "measured" in entry]
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertEqual(len(self.calls()), len(keys) + 2)
+
+    def test_a_complete_tuning_is_not_gone_on_with(self):
+        self.rma_rw()
+        once = len(self.calls())
+        self.rma_rw()
+        self.assertEqual(len(self.calls()), 2 * once)
 
     def test_a_journal_of_another_tuning_is_refused(self):
-        self.rma_rw()
-        other = self.tune("--lock", "rma_rw")
-        self.assertNotEqual(other.returncode, 0)
-        self.assertIn("is of another tuning", other.stderr)
+        self.rma_rw(FAKE_STOP="20")
+        for arguments, difference in ((["--lock", "pf_mcs"], "osc_rmalock_lock was rma_rw and is pf_mcs"),
+                                      (["--lock", "rma_rw", "--repeats", "4"], "repeats was 3 and is 4"),
+                                      (["--lock", "rma_rw", "--maximize"], "maximize was false and is true")):
+            other = self.tune(*arguments)
+            self.assertNotEqual(other.returncode, 0)
+            self.assertIn("is of another tuning", other.stderr)
+            self.assertIn(difference, other.stderr)
+        self.assertEqual(self.tune("--lock", "pf_mcs", "--anew", OMPI_MCA_osc_rmalock_t_dc="4",
+                                   OMPI_MCA_osc_rmalock_t_r="100", OMPI_MCA_osc_rmalock_t_l="8,32").returncode, 0)
 
     def test_a_lock_gets_its_own_thresholds_only(self):
         done = self.tune("--lock", "pf_mcs", OMPI_MCA_osc_rmalock_t_dc="4",
