@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 """The report's page: every figure is drawn from measurements, nothing is fetched from elsewhere,
-and what could not be measured is said. The measurements are made up; no MPI is needed."""
+what could not be measured is said, and a report that was stopped goes on. The measurements are made up;
+no MPI is needed."""
 
 import base64
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -83,6 +87,97 @@ def document(cases):
     return {"components": dict.fromkeys(COMPONENTS, ""), "rows": rows, "runs": runs,
             "machine": {"cpu": "a & b", "cores": 2, "kernel": "k", "mpi": "m", "load": [1]},
             "options": {"ranks": 2, "repeats": 3, "baseline": "sm"}}
+
+
+# Plays both mpirun and rma_bench, and stops the report in a case: once what was answered before is written down.
+FAKE = r'''#!{python} -IS
+import glob, json, os, signal, sys, time
+points = json.load(open(os.environ["FAKE_CASES"]))
+
+def say(**event):
+    print(json.dumps(event), flush=True)
+
+def written_down():
+    return sum('"case"' in line for name in glob.glob(os.environ["FAKE_FOLDER"] + "/*.jsonl") for line in open(name)
+               if not name.endswith("report.jsonl"))
+
+if "--list" in sys.argv:
+    for case in points:
+        say(case=case, source="s", parameters="p", metric="m", flavors="allocate", min_ranks=2)
+    sys.exit(0)
+say(event="run", ranks=2, mpi="Fake MPI v1", component="unknown")
+for case in sys.argv[sys.argv.index("--run") + 1].split(","):
+    with open(os.environ["FAKE_LOG"], "a+") as log:
+        log.seek(0)
+        begun = len(log.readlines())
+        log.write(" ".join(sys.argv[1:-1]) + " " + case + "\n")
+    about = dict(case=case, flavor="allocate", ranks=2)
+    for params, metric, unit in points[case]:
+        say(event="result", params=params, metric=metric, unit=unit, median=100 + len(metric), p10=99, p90=199, samples=9,
+            curve=[1, 1.2, 1.5], **about)
+    if begun == int(os.environ["FAKE_STOP"]):
+        while written_down() < begun - int(os.environ["FAKE_TWICE"]):
+            time.sleep(0.01)
+        os.kill(os.getppid(), int(os.environ["FAKE_SIGNAL"]))
+        time.sleep(60)
+    say(event="end", seconds=0, **about)
+'''
+
+
+class GoingOn(unittest.TestCase):
+    """The report is killed for real, by what it has launched."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.log, self.fake = self.folder / "log", self.folder / "fake"
+        self.fake.write_text(FAKE.replace("{python}", sys.executable))
+        self.fake.chmod(0o755)
+        cases = {case: [(params, metric, unit) for params in points(case)[0] for metric, unit in points(case)[1].items()]
+                 for run in report.RUNS.values() for case in run.cases}
+        (self.folder / "cases").write_text(json.dumps(cases))
+
+    def report(self, output, *options, stop=-1, by=signal.SIGKILL, twice=0):
+        return subprocess.run(
+            [sys.executable, HERE / "report", "--small", "--repeats", "2", "--compare", "sm,rmalock", "--mpirun", self.fake,
+             "--bench", self.fake, "--output", self.folder / output, *options], capture_output=True, text=True,
+            # A shell that runs the tests in the background has its children ignore SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            env={**os.environ, "PATH": "/nowhere", "FAKE_LOG": str(self.log), "FAKE_FOLDER": str(self.folder / output),
+                 "FAKE_CASES": str(self.folder / "cases"), "FAKE_STOP": str(stop), "FAKE_SIGNAL": str(int(by)),
+                 "FAKE_TWICE": str(twice)})
+
+    def cases(self):
+        """Those that were run since the last call."""
+        found = [line.split()[-1] for line in self.log.read_text().splitlines()]
+        self.log.unlink()
+        return found
+
+    def rows(self, output):
+        return {name: json.loads((self.folder / output / f"{name}.json").read_text())["rows"] for name in report.RUNS}
+
+    def test_stopped_twice_it_ends_as_in_one_go(self):
+        done = self.report("whole")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = self.cases()
+        self.assertEqual(self.report("parts", stop=30).returncode, -signal.SIGKILL)
+        refused = self.report("parts", "--ranks", "3")
+        self.assertIn("is of another report: ranks was not set and is 3; --anew begins anew", refused.stderr)
+        stopped = self.report("parts", stop=150, by=signal.SIGINT, twice=1)
+        self.assertEqual(stopped.returncode, 130)
+        self.assertIn("report: stopped; the same command goes on", stopped.stderr)
+        done = self.report("parts")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The cases in which it was stopped are the only ones that run twice.
+        self.assertEqual(len(self.cases()), len(whole) + 2)
+        self.assertEqual(self.rows("parts"), self.rows("whole"))
+        self.assertNotIn("Several sittings", (self.folder / "whole" / "report.html").read_text())
+        line, = re.findall(r"Several sittings\. (.*)</p>", (self.folder / "parts" / "report.html").read_text())
+        self.assertRegex(line, r"^calls: measured in 2 sittings, the later ones from repeat 1 .*; \w+: measured in 2 ")
+        # It is complete: the next one begins anew.
+        self.report("parts", stop=0)
+        self.assertEqual(self.cases(), whole[:1])
 
 
 class Page(unittest.TestCase):
