@@ -325,6 +325,11 @@ class Comparison:
             self.answers.remark(f"{name}: after its last case: {reason_of(outcome, self.silence)}")
 
 
+def bar(done, total, width=30):
+    filled = width * done // max(1, total)
+    return f"[{'#' * filled}{'.' * (width - filled)}]"
+
+
 class Progress:
     """A bar on a terminal, nothing elsewhere."""
 
@@ -335,10 +340,7 @@ class Progress:
     def show(self, text):
         if not self.shown:
             return
-        width = 30
-        filled = width * self.done // max(1, self.total)
-        bar = "#" * filled + "." * (width - filled)
-        self.stream.write(f"\r\033[K[{bar}] {self.done}/{self.total} {text}")
+        self.stream.write(f"\r\033[K{bar(self.done, self.total)} {self.done}/{self.total} {text}")
         self.stream.flush()
 
     def step(self, text):

@@ -2,10 +2,14 @@
 
 import csv
 import dataclasses
+import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
+
+from interleaved import bar
 
 # Operations of each process, fewer the more processes there are, so that a cell takes seconds.
 OPERATIONS = {16: 400, 64: 300, 256: 100, 1024: 40, 4096: 12, 16384: 5, 65536: 3}
@@ -35,18 +39,32 @@ class Sweep:
                 "-o", str(csv_file)]
 
 
-def run(sweeps, simulator, csv_file, most_ranks):
-    """One process of the simulator at a time; what the file has is not run again."""
+def cut_torn_line(csv_file):
+    """A machine that went down may have left part of a line, which the simulator would refuse."""
+    if csv_file.exists():
+        data = csv_file.read_bytes()
+        os.truncate(csv_file, data.rfind(b"\n") + 1)
+
+
+def run(sweeps, simulator, csv_file, most_ranks, anew=False):
+    """One process of the simulator at a time; what the file has is not run again. Ctrl-C ends the program."""
     if not pathlib.Path(simulator).exists():
         sys.exit(f"there is no simulator {simulator}; build it (make test/sim/rmalock_sim), or name it "
                  "by --simulator")
+    if anew:
+        csv_file.unlink(missing_ok=True)
+    cut_torn_line(csv_file)
     calls = [(sweep, ranks) for sweep in sweeps for ranks in sweep.ranks if ranks <= most_ranks]
-    for number, (sweep, ranks) in enumerate(calls, 1):
-        print(f"{number}/{len(calls)}: {' '.join(sweep.benchmarks)}, {ranks} ranks, "
-              f"{' '.join(sweep.locks)}", file=sys.stderr)
-        status = subprocess.call(sweep.command(simulator, ranks, csv_file))
-        if status not in (0, 1):  # 1: cells that failed, whose lines say why
-            sys.exit(status)
+    try:
+        for number, (sweep, ranks) in enumerate(calls, 1):
+            print(f"{bar(number - 1, len(calls))} {number}/{len(calls)}: {' '.join(sweep.benchmarks)}, {ranks} ranks, "
+                  f"{' '.join(sweep.locks)}", file=sys.stderr)
+            status = subprocess.call(sweep.command(simulator, ranks, csv_file))
+            if status not in (0, 1):  # 1: cells that failed, whose lines say why
+                sys.exit(status)
+    except KeyboardInterrupt:
+        print(f"\nstopped; the same command goes on from {csv_file}", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
 
 
 def read(csv_file):

@@ -1,10 +1,15 @@
 #!/usr/bin/python3
-"""What perf/figures and perf/auto make of simulated cells. The cells are made up; nothing is run."""
+"""What perf/figures and perf/auto make of simulated cells. The cells are made up; what is run is a stand-in for
+the simulator."""
 
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -128,6 +133,74 @@ class Auto(unittest.TestCase):
         lines, found = auto.table(simulated.Cells(rows))
         self.assertEqual(found, [(0.85, "rma_rw")])
         self.assertIn("| 64 | 8 | cray, nic | SOB | - | **0.85** rma_rw | - | - |", lines)
+
+
+# Writes a cell for each lock, unless the file has it. Stops the driver once, in the middle of a line.
+SIMULATOR = """#!{python} -IS
+import os, pathlib, signal, sys
+csv, here = pathlib.Path(sys.argv[-1]), pathlib.Path(sys.argv[0]).parent
+text = csv.read_text() if csv.exists() else "lock,ranks\\n"
+if not text.endswith("\\n"):
+    sys.exit("cut off")
+for lock in sys.argv[sys.argv.index("--lock") + 1:sys.argv.index("--benchmark")]:
+    line = lock + "," + sys.argv[sys.argv.index("--ranks") + 1] + "\\n"
+    if line in text:
+        continue
+    with (here / "log").open("a") as log:
+        log.write(line)
+    if line == "d_mcs,64\\n" and not (here / "stopped").exists():
+        (here / "stopped").touch()
+        csv.write_text(text + line[:4])
+        os.kill(os.getppid(), int(os.environ["FAKE_SIGNAL"]))
+        sys.exit(1)
+    text += line
+    csv.write_text(text)
+"""
+DRIVER = """
+import pathlib, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import simulated
+simulated.run([simulated.Sweep(("d_mcs", "auto"), ("LB",), (16, 64), (2,))], sys.argv[2], pathlib.Path(sys.argv[3]), 64,
+              sys.argv[4:] == ["anew"])
+"""
+
+
+class GoingOn(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "simulator").write_text(SIMULATOR.replace("{python}", sys.executable))
+        (self.folder / "simulator").chmod(0o755)
+
+    def drive(self, *arguments, by=signal.SIGINT):
+        return subprocess.run([sys.executable, "-c", DRIVER, HERE, self.folder / "simulator", self.folder / "sim.csv",
+                               *arguments], capture_output=True, text=True,
+                              # A shell that runs the tests in the background has its children ignore SIGINT.
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                              env={**os.environ, "FAKE_SIGNAL": str(int(by))})
+
+    def goes_on(self, by, status):
+        stopped = self.drive(by=by)
+        self.assertEqual(stopped.returncode, status, stopped.stderr)
+        done = self.drive()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "sim.csv").read_text(), "lock,ranks\nd_mcs,16\nauto,16\nd_mcs,64\nauto,64\n")
+        # The cell in which it was stopped is the only one that runs twice.
+        self.assertEqual(len((self.folder / "log").read_text().splitlines()), 5)
+        return stopped
+
+    def test_ctrl_c_says_how_to_go_on(self):
+        self.assertIn("stopped; the same command goes on from", self.goes_on(signal.SIGINT, 130).stderr)
+
+    def test_a_driver_that_was_killed(self):
+        self.goes_on(signal.SIGKILL, -signal.SIGKILL)
+
+    def test_anew(self):
+        self.goes_on(signal.SIGINT, 130)
+        self.drive("anew")
+        self.assertEqual(len((self.folder / "log").read_text().splitlines()), 5 + 4)
 
 
 @unittest.skipIf(importlib.util.find_spec("matplotlib") is None, "matplotlib is not there")
