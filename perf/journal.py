@@ -33,12 +33,17 @@ def differences(old, new, name=""):
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             yield from differences(old.get(key), new.get(key), f"{name} {key}".strip())
-    elif isinstance(old, list) and isinstance(new, list) and sorted(map(str, old)) != sorted(map(str, new)):
-        gone = [each for each in old if each not in new]
-        come = [each for each in new if each not in old]
-        yield f"{name} " + " and ".join(f"{verb} {shown(each)}" for verb, each in (("had", gone), ("has", come)) if each)
     elif old != new:
-        yield f"{name} was {shown(old)} and is {shown(new)}"
+        yield f"{name} {change(old, new)}"
+
+
+def change(old, new):
+    """Of lists, only what they do not share."""
+    lists = isinstance(old, list) and isinstance(new, list)
+    gone = [each for each in old if each not in new] if lists else []
+    come = [each for each in new if each not in old] if lists else []
+    texts = [f"{verb} {shown(each)}" for verb, each in (("had", gone), ("has", come)) if each]
+    return " and ".join(texts) or f"was {shown(old)} and is {shown(new)}"
 
 
 class Journal:
