@@ -21,7 +21,6 @@ enum class MessageKind : std::uint8_t {
     compare_swap,     ///< one run, what is expected, what is desired -> result
     put,              ///< CopyRuns, the bytes
     put_flush,        ///< the same -> flushed, when it and all sent before have been applied
-    put_complete,     ///< the same as put, then as complete
     get,              ///< CopyRuns -> result, the bytes
     section,          ///< a critical section (section.hh) -> result: its outcome, the results
     complete,         ///< the sender's epoch is, for this target; no data
@@ -40,13 +39,7 @@ constexpr bool is_accumulate(MessageKind kind) {
 }
 
 constexpr bool is_put(MessageKind kind) {
-    return kind == MessageKind::put || kind == MessageKind::put_flush ||
-           kind == MessageKind::put_complete;
-}
-
-/// Whether the sender's epoch is complete behind it.
-constexpr bool is_complete(MessageKind kind) {
-    return kind == MessageKind::complete || kind == MessageKind::put_complete;
+    return kind == MessageKind::put || kind == MessageKind::put_flush;
 }
 
 constexpr bool is_copy(MessageKind kind) {

@@ -18,8 +18,8 @@ std::string name_of(const char* const (&names)[kNames], unsigned number) {
 
 std::string name_of_kind(MessageKind kind) {
     static constexpr const char* kNames[] = {
-        "accumulate", "accumulate_flush", "compare_swap", "put",   "put_flush", "put_complete",
-        "get",        "section",          "complete",     "flush", "result",    "flushed"};
+        "accumulate", "accumulate_flush", "compare_swap", "put",    "put_flush", "get",
+        "section",    "complete",         "flush",        "result", "flushed"};
     return name_of(kNames, static_cast<unsigned>(kind));
 }
 
@@ -70,7 +70,8 @@ std::string flaw_of_operation(const MessageHeader& header) {
 
 std::string flaw_of_ticket(const MessageHeader& header) {
     const bool changes = header.kind == MessageKind::accumulate && header.op != RMALOCK_OP_NO_OP;
-    const bool answered = !changes && header.kind != MessageKind::put && !is_complete(header.kind);
+    const bool answered =
+        !changes && header.kind != MessageKind::put && header.kind != MessageKind::complete;
     return header.ticket == 0 && answered ? "the ticket for the answer is missing" : "";
 }
 

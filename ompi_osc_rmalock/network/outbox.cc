@@ -14,7 +14,7 @@ Outbox::~Outbox() {
 /// With mutex_ locked, as all below.
 void Outbox::count(const MessageHeader& header, std::uint64_t bytes) {
     const std::uint64_t sent = sent_.load(std::memory_order_relaxed) + bytes;
-    if (!is_put(header.kind) && header.kind != MessageKind::complete)
+    if (header.kind != MessageKind::put && header.kind != MessageKind::complete)
         behind_others_.store(sent, std::memory_order_release);
     sent_.store(sent, std::memory_order_release);
     used_.store(true, std::memory_order_release);
@@ -217,26 +217,6 @@ void Outbox::send_held(Asks asks) {
 void Outbox::depart() {
     const std::lock_guard lock(mutex_);
     send_held(Asks::when_due);
-}
-
-bool Outbox::complete() {
-    const std::lock_guard lock(mutex_);
-    MessageHeader header{};
-    std::vector<std::byte> puts;
-    if (!held_.empty() && held_.header.kind == MessageKind::put) {
-        puts = pack(header, Asks::never);
-        departures_->remove(*this);
-        header.kind = MessageKind::put_complete;
-    } else {
-        send_held(Asks::when_due);
-        header.kind = MessageKind::complete;
-        header.window = window_;
-    }
-    count(header, kRequest);
-    worker_->send(*peer_, bytes_of(header), puts);
-    if (sent_ - expected_ >= kAskEach)
-        send_flush();
-    return has_room();
 }
 
 std::optional<std::uint64_t> Outbox::depart_before_atomic() {

@@ -98,9 +98,6 @@ class Outbox final : public Departing {
     bool try_to_depart() override;
     /// Sends what is held.
     void depart();
-    /// Tells the target that this process's epoch is complete, behind all that was sent: with the puts
-    /// that are held, if that is what is held. The return value is as above.
-    [[nodiscard]] bool complete();
     /// Sends what is held, so that an atomic that goes the same way in order comes behind all puts.
     /// Returns the number to acknowledge once it is answered. Nothing: something else may still
     /// wait at the target.

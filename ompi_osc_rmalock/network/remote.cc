@@ -317,11 +317,9 @@ bool Remote::send_complete(Rank target) {
     if (!by_cpu_ || (ucx::Worker::has_unflushed_data(to) && !worker().orders_all(to)))
         return false;
     begin_verb();
-    Reachable& there = reachable(target);
-    or_end_the_job([&] {
-        if (!there.outbox.complete())
-            worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
-    });
+    MessageHeader header{};
+    header.kind = MessageKind::complete;
+    send(target, header, {}, {});
     return true;
 }
 

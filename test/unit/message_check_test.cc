@@ -101,9 +101,6 @@ TEST(MessageCheck, WhatCallsSendIsGood) {
     EXPECT_EQ(swap().flaw(), "");
     EXPECT_EQ(SentPuts().flaw(), "");
     EXPECT_EQ(gets().flaw(), "");
-    SentPuts last;
-    last.header.kind = MessageKind::put_complete;
-    EXPECT_EQ(last.flaw(), "");
     EXPECT_EQ(network::flaw_of(bare(MessageKind::flush, 0x100), {}), "");
     EXPECT_EQ(network::flaw_of(bare(MessageKind::complete, 0), {}), "");
 }

@@ -233,8 +233,6 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
     }
     if (network::is_copy(header.kind)) {
         copy_by_message(header, data, result);
-        if (header.kind == network::MessageKind::put_complete)
-            complete_by_message();
         return true;
     }
     const Part& mine = part(rank());

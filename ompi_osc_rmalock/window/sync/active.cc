@@ -2,7 +2,7 @@
 //
 // A post sets the poster's bit at each origin; a complete adds one to a counter at each target. Both
 // are verbs of the fabric. Where CPUs do the network's atomics, a complete is a message behind all
-// else that was sent to the target, or one with the last puts, and waits for none of it there.
+// else that was sent to the target, and waits for none of it there.
 #include <algorithm>
 #include <iterator>
 #include <span>
