@@ -171,7 +171,7 @@ class Reasons(unittest.TestCase):
         self.assertEqual(tables.human_size(1000), "1000")
 
 
-class Driver(unittest.TestCase):
+class WithFake(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -179,6 +179,11 @@ class Driver(unittest.TestCase):
         self.fake = self.folder / "fake"
         self.fake.write_text(FAKE.replace("{python}", sys.executable))
         self.fake.chmod(0o755)
+
+
+class Driver(WithFake):
+    def setUp(self):
+        super().setUp()
         os.environ["FAKE_LOG"] = str(self.folder / "log")
 
     def compare(self, *plays, repeats=3, timeout=60, options=()):
@@ -295,16 +300,11 @@ class Driver(unittest.TestCase):
                          [("two", "crash", "")])
 
 
-class GoingOn(unittest.TestCase):
+class GoingOn(WithFake):
     """The driver is killed for real, by what it has launched."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.fake = self.folder / "fake"
-        self.fake.write_text(FAKE.replace("{python}", sys.executable))
-        self.fake.chmod(0o755)
+        super().setUp()
         self.journal = self.folder / "kept.jsonl"
 
     def compare(self, *options, stop=-1, by="SIGKILL"):

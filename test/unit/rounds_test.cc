@@ -15,10 +15,10 @@ using fabric::Value;
 struct Target {
     void serves(const std::string& origins) {
         for (const char origin : origins)
-            word += rounds.ends_one(static_cast<ucx::PeerId>(origin));
+            word += ended.ends_one(static_cast<ucx::PeerId>(origin));
     }
     Value word = 0;
-    SectionsEnded rounds;
+    SectionsEnded ended;
 };
 
 TEST(Rounds, TheTargetCountsSectionsAndOrigins) {
