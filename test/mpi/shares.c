@@ -1,9 +1,12 @@
 // How much each rank gets of a lock that all want, during a second in which all are at it. No
 // times are asserted, only shares, and these with a wide margin, since other programs take cores
-// from some ranks and not from others.
+// from some ranks and not from others. A scheduler may do so for a whole second, and makes up for it
+// later; a lock that is unfair is so in the next second, too. So a share that is too small is
+// measured for longer, and all that was measured counts.
 #include "mpi_test.h"
 
 static const double kSeconds = 1;
+enum { ROUNDS = 5 }; // at most, each of kSeconds
 
 /// What the ranks tell each other while they loop, in memory that all see.
 struct board {
@@ -83,15 +86,21 @@ static void least_and_most(long mine, long* least, long* most) {
     MPI_Allreduce(&mine, most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
 }
 
-/// The fewest locks of any rank are at least a tenth of the most.
+/// The fewest turns of any rank are at least a tenth of the most.
+static void share_alike(const struct window* w, int kind) {
+    long mine = 0, least = 0, most = 0;
+    for (int round = 0; round < ROUNDS && (round == 0 || 10 * least < most); ++round) {
+        mine += loop(w, kind);
+        least_and_most(mine, &least, &most);
+    }
+    CHECK_THAT(10 * least >= most, "some rank had %ld turns, another one %ld", least, most);
+}
+
 static void writers_share_alike(void) {
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
         return;
-    long least = 0, most = 0;
-    least_and_most(loop(&w, MPI_LOCK_EXCLUSIVE), &least, &most);
-    CHECK_THAT(10 * least >= most, "some rank had the lock %ld times, another one %ld times", least,
-               most);
+    share_alike(&w, MPI_LOCK_EXCLUSIVE);
     window_close(&w);
 }
 
@@ -100,12 +109,9 @@ static void accumulates_share_alike(void) {
     struct window w;
     if (!window_open(&w, ELEMENTS * sizeof(long double), sizeof(long double)))
         return;
-    long least = 0, most = 0;
     OK(MPI_Win_lock_all(0, w.win));
-    least_and_most(loop(&w, ACCUMULATE), &least, &most);
+    share_alike(&w, ACCUMULATE);
     OK(MPI_Win_unlock_all(w.win));
-    CHECK_THAT(10 * least >= most, "some rank accumulated %ld times, another one %ld times", least,
-               most);
     window_close(&w);
 }
 
@@ -113,15 +119,19 @@ struct writer_and_readers {
     long writer, slowest_reader;
 };
 
-/// The last rank writes, the others read.
-static struct writer_and_readers write_among(const struct window* w, int readers) {
+/// The last rank writes, the others read. Adds to what each has had so far.
+static void write_among(const struct window* w, int readers, long* mine,
+                        struct writer_and_readers* got) {
     const bool writes = T.rank == T.ranks - 1;
-    const long mine = loop(w, writes ? MPI_LOCK_EXCLUSIVE : readers);
-    struct writer_and_readers got = {.writer = mine};
     long most;
-    MPI_Bcast(&got.writer, 1, MPI_LONG, T.ranks - 1, MPI_COMM_WORLD);
-    least_and_most(writes ? __LONG_MAX__ : mine, &got.slowest_reader, &most);
-    return got;
+    *mine += loop(w, writes ? MPI_LOCK_EXCLUSIVE : readers);
+    got->writer = *mine;
+    MPI_Bcast(&got->writer, 1, MPI_LONG, T.ranks - 1, MPI_COMM_WORLD);
+    least_and_most(writes ? __LONG_MAX__ : *mine, &got->slowest_reader, &most);
+}
+
+static bool in_proportion(const struct writer_and_readers* got, int parts) {
+    return 10 * got->writer >= got->slowest_reader && parts * got->slowest_reader >= got->writer;
 }
 
 /// A writer among readers has at least a tenth of the slowest reader's share, and the slowest
@@ -130,8 +140,11 @@ static void share_with_readers(int readers, int parts) {
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
         return;
-    const struct writer_and_readers got = write_among(&w, readers);
-    CHECK_THAT(10 * got.writer >= got.slowest_reader && parts * got.slowest_reader >= got.writer,
+    struct writer_and_readers got = {0, 0};
+    long mine = 0;
+    for (int round = 0; round < ROUNDS && (round == 0 || !in_proportion(&got, parts)); ++round)
+        write_among(&w, readers, &mine, &got);
+    CHECK_THAT(in_proportion(&got, parts),
                "the writer had the lock %ld times, the slowest reader %ld times", got.writer,
                got.slowest_reader);
     window_close(&w);
@@ -153,7 +166,9 @@ static void a_writer_gets_in_beside_lock_alls(void) {
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
         return;
-    const struct writer_and_readers got = write_among(&w, ALL);
+    struct writer_and_readers got;
+    long mine = 0;
+    write_among(&w, ALL, &mine, &got);
     CHECK_THAT(got.writer >= 3, "the writer had the lock %ld times, the slowest reader %ld times",
                got.writer, got.slowest_reader);
     window_close(&w);
