@@ -16,9 +16,16 @@ class Completion {
     void expect(std::uint32_t parts = 1) { open_.fetch_add(parts, std::memory_order_relaxed); }
     void complete() { open_.fetch_sub(1, std::memory_order_release); }
     bool done() const { return open_.load(std::memory_order_acquire) == 0; }
+    /// Instead of complete(): the part will never be done, as its peer has gone.
+    void lose() {
+        lost_.store(1, std::memory_order_relaxed);
+        complete();
+    }
+    /// Of a done one: whether parts were lost, so that neither buffer holds what it should.
+    bool lost() const { return lost_.load(std::memory_order_relaxed) != 0; }
 
   private:
-    std::atomic<std::uint32_t> open_{0};
+    std::atomic<std::uint32_t> open_{0}, lost_{0};
 };
 
 } // namespace rmalock::ucx

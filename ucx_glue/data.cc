@@ -85,16 +85,24 @@ void Callbacks::finish_posted(Operation& operation) {
     if (operation.completion != nullptr)
         operation.completion->complete();
     --operation.worker->in_flight_;
+    operation.is_posted = false;
     operation.worker->operations_.give_back(operation);
 }
 
 void Callbacks::posted(void* request, ucs_status_t status, void* operation) {
     auto& posted = *static_cast<Operation*>(operation);
-    if (status == UCS_OK)
+    Worker& worker = *posted.worker;
+    if (posted.is_posted && status == UCS_OK) {
         finish_posted(posted);
-    else
-        posted.worker->take_failure(describe(
-            posted.worker->about("complete a put, a get or a posted word", *posted.peer), status));
+    } else {
+        if (posted.is_posted)
+            worker.lose(
+                *posted.peer,
+                describe(worker.about("complete a put, a get or a posted word", *posted.peer),
+                         status));
+        if (!posted.is_posted) // its peer was lost, now or before: lose()
+            worker.operations_.give_back(posted);
+    }
     ucp_request_free(request);
 }
 
@@ -147,6 +155,13 @@ void Worker::post(const QueuedTransfer& request) {
         raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
     Peer& peer = *request.peer;
     endpoint(peer);
+    if (peer.lost()) {
+        if (request.completion != nullptr) {
+            request.completion->expect();
+            request.completion->lose();
+        }
+        return;
+    }
     const std::uint64_t number = peer.posted_.fetch_add(1, std::memory_order_relaxed) + 1;
     (request.is_word() ? peer.words_ : peer.data_).store(number, std::memory_order_release);
     (request.is_answered() ? peer.read_ : peer.written_).store(number, std::memory_order_release);
@@ -187,13 +202,16 @@ void Worker::issue(const QueuedTransfer& request) {
     operation.worker = this;
     operation.peer = request.peer;
     operation.completion = request.completion;
+    operation.is_posted = true;
     ++in_flight_;
     request.peer->issued_.fetch_add(1, std::memory_order_relaxed);
     const ucs_status_ptr_t given = give(request.peer->endpoint_, request, operation);
-    if (UCS_PTR_IS_ERR(given))
+    if (UCS_PTR_IS_ERR(given)) {
         // It counts as posted and will never complete: its waiters have to hear, too.
-        take_failure(describe(tried(request.kind), UCS_PTR_STATUS(given)));
-    else if (given == nullptr)
+        lose(*request.peer, describe(tried(request.kind), UCS_PTR_STATUS(given)));
+        if (!operation.is_posted)
+            operations_.give_back(operation);
+    } else if (given == nullptr)
         Callbacks::finish_posted(operation);
     throw_failure();
 }

@@ -16,7 +16,8 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
     if (status == UCS_OK)
         finish_flush(flush);
     else
-        flush.worker->take_failure(describe(flush.worker->about("flush", *flush.peer), status));
+        flush.worker->lose(*flush.peer,
+                           describe(flush.worker->about("flush", *flush.peer), status));
     ucp_request_free(request);
 }
 
@@ -30,6 +31,8 @@ bool Worker::Goal::reached() const {
 /// or gets are under way that a flush would say nothing about that their answers do not.
 bool Worker::begin_flush(const Goal& goal) {
     Peer& peer = *goal.peer;
+    if (peer.lost())
+        return true;
     ask(goal);
     if (peer.has_only_read())
         return finish_reads(peer, goal.posted);
@@ -46,7 +49,7 @@ bool Worker::begin_flush(const Goal& goal) {
     const ucp_request_param_t param = telling(Callbacks::flushed, &operation);
     const ucs_status_ptr_t given = ucp_ep_flush_nbx(peer.endpoint_, &param);
     if (UCS_PTR_IS_ERR(given))
-        take_failure(describe("flush", UCS_PTR_STATUS(given)));
+        lose(peer, describe("flush", UCS_PTR_STATUS(given)));
     else if (given == nullptr)
         Callbacks::finish_flush(operation);
     throw_failure();
@@ -85,7 +88,8 @@ void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) 
             if (const Lock lock(mutex_, std::try_to_lock); lock)
                 std::erase_if(queued, begin);
         }
-        while (queued.empty() && !goals.empty() && goals.back().reached())
+        while (queued.empty() && !goals.empty() &&
+               (goals.back().reached() || goals.back().peer->lost()))
             goals.pop_back();
         return goals.empty();
     });
@@ -157,7 +161,7 @@ bool Worker::flush_words(const fabric::Waiter& waiter) {
 }
 
 void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
-    wait_for(waiter, [&] { return peer.outstanding() == 0; });
+    wait_for(waiter, [&] { return peer.outstanding() == 0 || peer.lost(); });
 }
 
 void Worker::flush_local_all(const fabric::Waiter& waiter) {

@@ -43,7 +43,7 @@ void Callbacks::finish_message(Message& message) {
 void Callbacks::sent(void* request, ucs_status_t status, void* message) {
     auto& sent = *static_cast<Message*>(message);
     if (status != UCS_OK)
-        sent.worker->take_failure(describe("send a message", status));
+        sent.worker->lose(*sent.peer, describe("send a message", status));
     finish_message(sent);
     ucp_request_free(request);
 }
@@ -155,7 +155,7 @@ void Worker::part_words(Peer& peer) {
     if (peer.words_way() == WordsWay::shared && !peer.together_ && has_room_for_words()) {
         open(peer.words_endpoint_, peer);
         peer.go(WordsWay::greeted);
-        transmit_by(peer.words_endpoint_, kWordId,
+        transmit_by(peer, peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
     }
     if (peer.words_way() == WordsWay::met && peer.all_words_stored())
@@ -164,7 +164,7 @@ void Worker::part_words(Peer& peer) {
 
 void Worker::transmit_word(Peer& peer, const WordMessage& message) {
     if (peer.words_way() == WordsWay::apart)
-        transmit_by(peer.words_endpoint_, kWordId, bytes_of(message), {});
+        transmit_by(peer, peer.words_endpoint_, kWordId, bytes_of(message), {});
     else
         transmit(peer, kWordId, bytes_of(message), {});
 }
@@ -229,13 +229,16 @@ void Worker::transmit(Peer& peer, unsigned id, std::span<const std::byte> header
         deferred_.push_back(
             {&peer, id, Bytes(header.begin(), header.end()), Bytes(data.begin(), data.end())});
     else
-        transmit_by(endpoint(peer), id, header, data);
+        transmit_by(peer, endpoint(peer), id, header, data);
 }
 
-void Worker::transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byte> header,
-                         std::span<const std::byte> data) {
+void Worker::transmit_by(Peer& peer, ucp_ep* endpoint, unsigned id,
+                         std::span<const std::byte> header, std::span<const std::byte> data) {
+    if (peer.lost())
+        return;
     Message& message = messages_.take();
     message.worker = this;
+    message.peer = &peer;
     const std::size_t bytes = sizeof(Prefix) + header.size() + data.size();
     std::byte* const room = message.room_for(bytes);
     const Prefix prefix{options_.self, header.size()};
@@ -252,6 +255,8 @@ void Worker::transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byt
     const ucs_status_ptr_t given = ucp_am_send_nbx(endpoint, id, nullptr, 0, room, bytes, &param);
     if (!UCS_PTR_IS_PTR(given))
         Callbacks::finish_message(message);
+    if (UCS_PTR_IS_ERR(given) && options_.goes_on_without_peers)
+        return lose(peer, describe("send a message", UCS_PTR_STATUS(given)));
     completed_at_once("send a message", given);
 }
 

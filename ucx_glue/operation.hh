@@ -29,6 +29,12 @@ class FreeList {
         return object;
     }
     void give_back(T& object) { free_.push_back(&object); }
+    /// All of them, those that are back as well.
+    template <class Visit>
+    void each(Visit visit) {
+        for (T& object : all_)
+            visit(object);
+    }
 
   private:
     std::deque<T> all_;
@@ -74,6 +80,7 @@ struct Operation {
     std::uint64_t reply = 0;
     std::uint64_t covers = 0; ///< a flush: what peer.flushed_ becomes
     std::atomic<bool> done{false};
+    bool is_posted = false; ///< a put, a get or a posted word that is under way
 };
 
 /// The copy of an active message that UCX sends from. The room of a short one is kept for the next;
@@ -82,6 +89,7 @@ struct Message {
     static constexpr std::size_t kShort = 8U << 10;
 
     Worker* worker = nullptr;
+    Peer* peer = nullptr;
     std::unique_ptr<std::byte[]> short_room, long_room;
     std::size_t bytes = 0;
 

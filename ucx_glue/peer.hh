@@ -48,6 +48,8 @@ class Peer {
     Peer(PeerId id, Bytes address, bool answers, std::uint64_t number)
         : id_(id), number_(number), address_(std::move(address)), answers_(answers) {}
     PeerId id() const { return id_; }
+    /// See PeerLost. It stays so.
+    bool lost() const { return lost_.load(std::memory_order_acquire); }
 
   private:
     friend class Worker;
@@ -58,6 +60,8 @@ class Peer {
 
     /// Whether something may not have arrived at the peer yet.
     bool unflushed() const {
+        if (lost())
+            return false;
         return flushed_.load(std::memory_order_acquire) !=
                    posted_.load(std::memory_order_acquire) ||
                words_acked_.load(std::memory_order_acquire) !=
@@ -159,6 +163,7 @@ class Peer {
     }
 
     PeerId id_;
+    std::atomic<bool> lost_{false};
     std::uint64_t number_; ///< see Worker::introduce
     Bytes address_;
     bool answers_;                                               ///< see Worker::introduce

@@ -22,10 +22,11 @@ void Worker::check_peers(Clock::duration timeout) {
         if (peer->pulse_ && anew)
             peer->pulse_ = now;
         else if (peer->pulse_ && now - *peer->pulse_ > timeout)
-            take_failure(name_of(*peer) + " has not answered for " +
-                         std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
-                         " s (parameter peer_timeout)");
-        else if (!peer->pulse_ && !anew && peer->answers_ && peer->met() &&
+            lose(*peer,
+                 name_of(*peer) + " has not answered for " +
+                     std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
+                     " s (parameter peer_timeout)");
+        else if (!peer->pulse_ && !anew && !peer->lost() && peer->answers_ && peer->met() &&
                  peer->endpoint_ != nullptr)
             ask_for_pulse(*peer, now);
     }
@@ -36,7 +37,7 @@ void Worker::ask_for_pulse(Peer& peer, Clock::time_point now) {
     try {
         greet(peer, Peer::kPulse);
     } catch (const Error& error) {
-        take_failure(error.what());
+        lose(peer, error.what());
     }
 }
 

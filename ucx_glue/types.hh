@@ -30,4 +30,11 @@ class Error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// An operation of a peer that has gone will never be done. Only of workers that go on without peers
+/// (Worker::Options); no Error, as the worker and all other peers are as they were.
+class PeerLost : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 } // namespace rmalock::ucx

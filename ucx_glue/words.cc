@@ -50,15 +50,16 @@ void Callbacks::fetched(void* request, ucs_status_t status, void* operation) {
     if (status == UCS_OK)
         finish_fetch(fetch);
     else
-        fetch.worker->take_failure(
-            describe(fetch.worker->about("fetch a word", *fetch.peer), status));
+        fetch.worker->lose(*fetch.peer,
+                           describe(fetch.worker->about("fetch a word", *fetch.peer), status));
     ucp_request_free(request);
 }
 
 /// Waits for the reply. An operation whose wait ends by an exception stays out of the pool: UCX may
 /// write to it yet.
 std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation) {
-    wait_for(waiter, [&] { return operation.done.load(std::memory_order_acquire); });
+    wait_for(waiter, *operation.peer,
+             [&] { return operation.done.load(std::memory_order_acquire); });
     const std::uint64_t reply = operation.reply;
     const Lock lock = locked();
     operations_.give_back(operation);
@@ -102,11 +103,19 @@ Operation& Worker::begin_fetch(Peer& peer, const FetchOfWord& fetch, RemoteAddre
     param.datatype = ucp_dt_make_contig(kWord);
     param.reply_buffer = &operation.reply;
     ++counters_.fetches;
-    if (completed_at_once("fetch a word",
-                          ucp_atomic_op_nbx(to, ucx_name(fetch.what), &operation.operand, 1,
-                                            address, key.get(), &param)))
-        Callbacks::finish_fetch(operation);
+    if (!peer.lost())
+        begun("fetch a word", operation,
+              ucp_atomic_op_nbx(to, ucx_name(fetch.what), &operation.operand, 1, address, key.get(),
+                                &param));
     return operation;
+}
+
+/// What UCX has said to a fetch or a read.
+void Worker::begun(std::string_view tried, Operation& operation, void* given) {
+    if (UCS_PTR_IS_ERR(given) && options_.goes_on_without_peers)
+        lose(*operation.peer, describe(tried, UCS_PTR_STATUS(given)));
+    else if (completed_at_once(tried, given))
+        Callbacks::finish_fetch(operation);
 }
 
 bool Worker::orders_behind_puts(Peer& peer) {
@@ -162,7 +171,7 @@ std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& p
     lock.unlock();
     const std::uint64_t reply = fetched(waiter, operation);
     if (begun)
-        wait_for(waiter, [&] { return goal.reached(); });
+        wait_for(waiter, peer, [&] { return goal.reached(); });
     else
         flush_data(waiter, peer);
     return reply;
@@ -189,10 +198,10 @@ Operation& Worker::begin_read(Peer& peer, RemoteAddress address, const RemoteKey
     const ucp_request_param_t param = telling(Callbacks::fetched, &operation);
     ++counters_.reads;
     const bool own = words.empty();
-    if (completed_at_once("read a word", ucp_get_nbx(to, own ? &operation.reply : words.data(),
-                                                     own ? kWord : words.size_bytes(), address,
-                                                     key.get(), &param)))
-        Callbacks::finish_fetch(operation);
+    if (!peer.lost())
+        begun("read a word", operation,
+              ucp_get_nbx(to, own ? &operation.reply : words.data(),
+                          own ? kWord : words.size_bytes(), address, key.get(), &param));
     return operation;
 }
 
@@ -206,7 +215,7 @@ std::uint64_t Worker::fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
         fence();
     else {
         lock.unlock();
-        wait_for(waiter, [&] { return fetch.done.load(std::memory_order_acquire); });
+        wait_for(waiter, peer, [&] { return fetch.done.load(std::memory_order_acquire); });
         lock.lock();
     }
     Operation& behind = begin_read(peer, read, key, both.words);

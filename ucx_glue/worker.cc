@@ -256,6 +256,45 @@ void Worker::take_failure(const std::string& text) {
     failed_.store(true, std::memory_order_release);
 }
 
+/// What was posted to it is lost, be it in a queue or under way.
+void Worker::lose(Peer& peer, const std::string& why) {
+    if (!options_.goes_on_without_peers)
+        return take_failure(why);
+    peer.lost_.store(true, std::memory_order_release);
+    peer.pulse_.reset();
+    operations_.each([&](Operation& operation) {
+        if (operation.is_posted && operation.peer == &peer)
+            forget(operation);
+    });
+    for (; peer.queue_ != nullptr && !peer.queue_->empty(); peer.queue_->pop_front()) {
+        peer.completed_.fetch_add(1, std::memory_order_release);
+        if (Completion* const completion = peer.queue_->front().completion; completion != nullptr)
+            completion->lose();
+    }
+}
+
+/// UCX may not find out by itself: an answer that does not come is no failure of what was sent. What has
+/// come from the peer is taken first, as those that wait for it go then, and its room with them.
+void Worker::lose(std::uint64_t number, const std::string& why) {
+    const Lock lock = locked();
+    constexpr int kMostRounds = 64;
+    for (int n = 0; n < kMostRounds && rounds(); ++n)
+        continue;
+    const std::lock_guard peers_lock(peers_mutex_);
+    for (auto& [id, peer] : peers_)
+        if (peer->number_ == number && !peer->lost())
+            lose(*peer, name_of(*peer) + ": " + why);
+}
+
+/// A posted operation that will never be done. UCX may have it still, and then gives it back.
+void Worker::forget(Operation& operation) {
+    operation.peer->completed_.fetch_add(1, std::memory_order_release);
+    if (operation.completion != nullptr)
+        operation.completion->lose();
+    --in_flight_;
+    operation.is_posted = false;
+}
+
 void Worker::fail(const std::string& why) {
     const Lock lock = locked();
     take_failure(why);

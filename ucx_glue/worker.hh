@@ -129,6 +129,9 @@ class Worker {
         /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
         /// refuse sleep.
         bool (*after_progress)(bool any) = nullptr;
+        /// When a peer goes, what is under way to it is lost, and nothing else (PeerLost). Else the
+        /// first failure of whatever kind ends all waits.
+        bool goes_on_without_peers = false;
         /// How errors call the peer that was introduced with this number.
         std::string (*name_of)(std::uint64_t number) = nullptr;
         /// Called with the worker locked when the limit of file descriptors is near, once.
@@ -212,6 +215,18 @@ class Worker {
             return done();
         });
     }
+
+    /// The same for something that the peer is to do. Throws PeerLost if it has gone.
+    template <class Done>
+    void wait_for(const fabric::Waiter& waiter, const Peer& peer, Done&& done) {
+        wait_for(waiter, [&] { return done() || peer.lost(); });
+        if (!done())
+            throw PeerLost("UCX: " + name_of(peer) + " has gone");
+    }
+
+    bool goes_on_without_peers() const { return options_.goes_on_without_peers; }
+    /// The host says that the peer that was introduced with this number has gone.
+    void lose(std::uint64_t number, const std::string& why);
 
     // ---- words: 64 bits, naturally aligned, atomic ----------------------------------------------
     /// compare_swap: `operand` is what is expected, `desired` what is stored then.
@@ -375,6 +390,7 @@ class Worker {
     void transmit_word(Peer& peer, const WordMessage& message);
     Operation& begin_fetch(Peer& peer, const FetchOfWord& fetch, RemoteAddress address,
                            const RemoteKey& key);
+    void begun(std::string_view tried, Operation& operation, void* given);
     Operation& begin_read(Peer& peer, RemoteAddress address, const RemoteKey& key,
                           std::span<std::uint64_t> words);
     void post(const QueuedTransfer& request);
@@ -384,6 +400,8 @@ class Worker {
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);
+    void lose(Peer& peer, const std::string& why);
+    void forget(Operation& operation);
     std::string name_of(const Peer& peer) const;
     /// What was tried, with the peer's name behind it, for describe.
     std::string about(std::string_view tried, const Peer& peer) const;
@@ -404,7 +422,7 @@ class Worker {
     void list(Peer& peer);
     void transmit(Peer& peer, unsigned id, std::span<const std::byte> header,
                   std::span<const std::byte> data);
-    void transmit_by(ucp_ep* endpoint, unsigned id, std::span<const std::byte> header,
+    void transmit_by(Peer& peer, ucp_ep* endpoint, unsigned id, std::span<const std::byte> header,
                      std::span<const std::byte> data);
 
     void throw_failure();

@@ -3,6 +3,7 @@
 ucx_test_sources = \
 	test/ucx/close_test.cc \
 	test/ucx/load_test.cc \
+	test/ucx/lost_test.cc \
 	test/ucx/messages_test.cc \
 	test/ucx/processes.cc \
 	test/ucx/processes.hh \

@@ -126,7 +126,8 @@ Site::Site(Processes& the_world, Worker::Options options, std::size_t words)
     waiter.yield = true; // there are more processes than cores
     const auto everybody = world.gather(worker.address());
     for (int n = 0; n < size; ++n)
-        peers.push_back(&worker.introduce(peer_id(n), everybody[static_cast<std::size_t>(n)]));
+        peers.push_back(&worker.introduce(peer_id(n), everybody[static_cast<std::size_t>(n)], false,
+                                          static_cast<std::uint64_t>(n)));
     const auto packed = world.gather(registration.key());
     for (int n = 0; n < size; ++n)
         keys.emplace_back(worker, peer(n), packed[static_cast<std::size_t>(n)]);
