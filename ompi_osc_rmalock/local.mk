@@ -124,6 +124,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/body.cc \
 	ompi_osc_rmalock/window/create/body.hh \
 	ompi_osc_rmalock/window/create/exposure.hh \
+	ompi_osc_rmalock/window/create/failures.cc \
+	ompi_osc_rmalock/window/create/failures.hh \
 	ompi_osc_rmalock/window/create/foundation.cc \
 	ompi_osc_rmalock/window/create/foundation.hh \
 	ompi_osc_rmalock/window/create/memory.cc \
@@ -193,6 +195,7 @@ mca_osc_rmalock_la_SOURCES = \
 	ompi_osc_rmalock/osc_rmalock_component.c \
 	ompi_osc_rmalock/osc_rmalock_data.c \
 	ompi_osc_rmalock/osc_rmalock_failure.c \
+	ompi_osc_rmalock/osc_rmalock_survive.c \
 	ompi_osc_rmalock/osc_rmalock_gpu.c \
 	ompi_osc_rmalock/osc_rmalock_layout.c \
 	ompi_osc_rmalock/osc_rmalock_module.c \

@@ -27,6 +27,7 @@ typedef struct osc_rmalock_module {
     ompi_osc_base_module_t super; /* first: Open MPI holds a pointer to it */
     rmalock_window_t* window;
     struct ompi_communicator_t* comm; /* a duplicate of the window's */
+    atomic_uint calls;                /* osc_rmalock_survive.c */
 } osc_rmalock_module_t;
 
 static inline rmalock_window_t* osc_rmalock_window(struct ompi_win_t* win) {
@@ -35,6 +36,11 @@ static inline rmalock_window_t* osc_rmalock_window(struct ompi_win_t* win) {
 
 /* The functions of a module, without a window. */
 extern const ompi_osc_base_module_t osc_rmalock_module_template;
+/* Frees it, once its window is. */
+void osc_rmalock_module_free(struct ompi_win_t* win);
+
+/* osc_rmalock_survive.c: has a module's calls fail once a process of the window has. */
+void osc_rmalock_survive(ompi_osc_base_module_t* module);
 
 /* What an MPI call returns. Open MPI passes error classes through. */
 static inline int osc_rmalock_error(rmalock_status_t status) {
@@ -72,7 +78,7 @@ int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
 int osc_rmalock_progress(void);
 
 /* osc_rmalock_failure.c: for a creation that is about to fail, what class the program is told. */
-void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class);
+int osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class);
 void osc_rmalock_failures_close(void);
 
 /* osc_rmalock_gpu.c: memory of GPUs, which the CPU cannot copy, is refused. */

@@ -190,6 +190,87 @@ static inline int osc_rmalock_local_ranks(void) {
     return (int)opal_process_info.num_local_peers + 1;
 }
 
+/* Processes that fail, where the program goes on without them (User-Level Failure Mitigation; Open MPI 5.0
+ * with mpirun --with-ft ulfm).
+ * osc_rmalock_tolerates_failures: whether it does.
+ * osc_rmalock_failed: the lowest member of the communicator that is known to have failed, or -1. *seen, 0 at
+ * first, is how many of all processes the last call knew of: of no more the answer is the same.
+ * osc_rmalock_each_failed, osc_rmalock_has_failed: of all processes, by osc_rmalock_process.
+ * osc_rmalock_meet_survivors: returns when all members have called it, but for those that have failed. */
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+static inline bool osc_rmalock_tolerates_failures(void) {
+    return ompi_ftmpi_enabled;
+}
+/* How many, late in MPI_Finalize none; with the mutex locked, or as a hint. */
+static inline int osc_rmalock_failed_count(void) {
+    return NULL == ompi_group_all_failed_procs ? 0 : ompi_group_size(ompi_group_all_failed_procs);
+}
+static inline int osc_rmalock_failed(struct ompi_communicator_t* comm, size_t* seen) {
+    opal_mutex_lock(&ompi_group_afp_mutex);
+    const size_t known = (size_t)osc_rmalock_failed_count();
+    opal_mutex_unlock(&ompi_group_afp_mutex);
+    if (known == __atomic_exchange_n(seen, known, __ATOMIC_RELAXED)) {
+        return -1;
+    }
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        if (!ompi_comm_is_proc_active(comm, r, false)) {
+            return r;
+        }
+    }
+    return -1;
+}
+static inline void osc_rmalock_each_failed(size_t* seen, void (*visit)(uint64_t process)) {
+    opal_mutex_lock(&ompi_group_afp_mutex);
+    const int known = osc_rmalock_failed_count();
+    for (int i = (int)__atomic_exchange_n(seen, (size_t)known, __ATOMIC_RELAXED); i < known; ++i) {
+        visit(osc_rmalock_process_of(ompi_group_all_failed_procs, i)); /* new ones are behind */
+    }
+    opal_mutex_unlock(&ompi_group_afp_mutex);
+}
+static inline bool osc_rmalock_has_failed(uint64_t process) {
+    bool found = false;
+    opal_mutex_lock(&ompi_group_afp_mutex);
+    for (int i = 0; !found && i < osc_rmalock_failed_count(); ++i) {
+        found = process == osc_rmalock_process_of(ompi_group_all_failed_procs, i);
+    }
+    opal_mutex_unlock(&ompi_group_afp_mutex);
+    return found;
+}
+static inline int osc_rmalock_meet_survivors(struct ompi_communicator_t* comm) {
+    int flag = 1;
+    ompi_group_t* acknowledged;
+    int rc = ompi_comm_failure_get_acked_internal(comm, &acknowledged);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = comm->c_coll->coll_agree(&flag, 1, &ompi_mpi_int.dt, &ompi_mpi_op_band.op, &acknowledged,
+                                  false, comm, comm->c_coll->coll_agree_module);
+    OBJ_RELEASE(acknowledged);
+    return MPI_ERR_PROC_FAILED == rc ? OMPI_SUCCESS : rc; /* that there are failures is known */
+}
+#else
+static inline bool osc_rmalock_tolerates_failures(void) {
+    return false;
+}
+static inline void osc_rmalock_each_failed(size_t* seen, void (*visit)(uint64_t process)) {
+    (void)seen;
+    (void)visit;
+}
+static inline bool osc_rmalock_has_failed(uint64_t process) {
+    (void)process;
+    return false;
+}
+static inline int osc_rmalock_failed(struct ompi_communicator_t* comm, size_t* seen) {
+    (void)comm;
+    (void)seen;
+    return -1;
+}
+static inline int osc_rmalock_meet_survivors(struct ompi_communicator_t* comm) {
+    (void)comm;
+    return OMPI_SUCCESS;
+}
+#endif
+
 /* Meetings that this process has come to, and others of them not yet. */
 typedef struct {
     int open;
@@ -220,13 +301,16 @@ static inline void osc_rmalock_meet(osc_rmalock_meetings_t* meetings, const uint
     if (NULL == members) {
         return;
     }
+    size_t there = 0;
     for (size_t i = 0; i < count; ++i) {
-        members[i] = opal_process_info.myprocid;
-        members[i].rank = (pmix_rank_t)(uint32_t)processes[i];
+        if (!osc_rmalock_has_failed(processes[i])) {
+            members[there] = opal_process_info.myprocid;
+            members[there++].rank = (pmix_rank_t)(uint32_t)processes[i];
+        }
     }
     osc_rmalock_meeting_begun(meetings);
     const pmix_status_t begun =
-        PMIx_Fence_nb(members, count, NULL, 0, osc_rmalock_all_are_there, meetings);
+        PMIx_Fence_nb(members, there, NULL, 0, osc_rmalock_all_are_there, meetings);
     if (PMIX_SUCCESS != begun) {
         osc_rmalock_meeting_over(meetings);
     }

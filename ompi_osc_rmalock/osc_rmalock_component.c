@@ -83,11 +83,13 @@ static void report(int level, const char* message) {
 
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads) {
     osc_rmalock_component_t* component = &mca_osc_rmalock_component;
-    const rmalock_host_t host = {.progress = run_progress,
-                                 .report = report,
-                                 .verbosity = component->params.verbose,
-                                 .threads = enable_mpi_threads,
-                                 .remove_at_end = osc_rmalock_remove_at_end};
+    const rmalock_host_t host = {
+        .progress = run_progress,
+        .report = report,
+        .verbosity = component->params.verbose,
+        .threads = enable_mpi_threads,
+        .remove_at_end = osc_rmalock_remove_at_end,
+        .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL};
     char why[256];
     (void)enable_progress_threads;
     const char* differs = osc_rmalock_layout_differs();
@@ -382,6 +384,12 @@ static vote_t elect(struct ompi_communicator_t* comm, const rmalock_comm_t* core
  * processes need not agree a second time. */
 static _Thread_local vote_t elected;
 
+/* Whether a process of the communicator is known to have failed: no component can serve a window of it. */
+static bool has_lost_one(struct ompi_communicator_t* comm) {
+    size_t seen = 0;
+    return osc_rmalock_tolerates_failures() && osc_rmalock_failed(comm, &seen) >= 0;
+}
+
 static int component_query(struct ompi_win_t* win, void** base, size_t size,
                            osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
                            struct opal_info_t* info, int flavor) {
@@ -413,6 +421,10 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size,
         tell_why(&core_comm, flavor, mine, '\0' != *why ? why : "another process declined");
     }
     elected = all; /* a refusal is carried out in select */
+    if (VOTE_DECLINE == all && has_lost_one(comm)) {
+        elected = VOTE_REFUSE;
+        return ballot.priority;
+    }
     return VOTE_DECLINE == all ? -1 : ballot.priority;
 }
 
@@ -497,9 +509,11 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
                             struct opal_info_t* info, int flavor, int* model) {
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE], why[256], label[64];
     rmalock_params_t params;
+    if (has_lost_one(comm)) {
+        return osc_rmalock_creation_failed(comm, RMALOCK_ERR_PROC_FAILED);
+    }
     if (!window_params(info, &params, values, why, sizeof why) || VOTE_REFUSE == elected) {
-        osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
-        return OMPI_ERR_BAD_PARAM;
+        return osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
     }
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
     if (NULL == module) {
@@ -508,7 +522,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     int rc = ompi_comm_dup(comm, &module->comm);
     if (OMPI_SUCCESS != rc) {
         free(module);
-        return rc;
+        return osc_rmalock_creation_failed(comm, has_lost_one(comm) ? RMALOCK_ERR_PROC_FAILED : rc);
     }
     snprintf(label, sizeof label, "%s-%d", flavor_name(flavor),
              osc_rmalock_comm_number(module->comm));
@@ -533,13 +547,15 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     if (OMPI_SUCCESS != rc) {
         ompi_comm_free(&module->comm);
         free(module);
-        osc_rmalock_creation_failed(comm, rc);
-        return rc;
+        return osc_rmalock_creation_failed(comm, has_lost_one(comm) ? RMALOCK_ERR_PROC_FAILED : rc);
     }
     if (NULL != base) { /* NULL for dynamic windows */
         *base = memory;
     }
     module->super = osc_rmalock_module_template;
+    if (osc_rmalock_tolerates_failures()) {
+        osc_rmalock_survive(&module->super);
+    }
     win->w_osc_module = &module->super;
     *model = MPI_WIN_UNIFIED;
     show_choices(win, info, flavor, module->window);

@@ -61,7 +61,7 @@ static void tell_class(MPI_Comm* comm, int* code, ...) {
     free(failure);
 }
 
-void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class) {
+int osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_class) {
     failure_t* failure = (failure_t*)malloc(sizeof *failure);
     pthread_mutex_lock(&lock);
     if (NULL == ours) {
@@ -77,6 +77,7 @@ void osc_rmalock_creation_failed(struct ompi_communicator_t* comm, int error_cla
     }
     pthread_mutex_unlock(&lock);
     free(failure); /* then it stays MPI_ERR_WIN */
+    return error_class;
 }
 
 void osc_rmalock_failures_close(void) {

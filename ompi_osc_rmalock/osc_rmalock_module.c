@@ -15,6 +15,9 @@ _Static_assert(RMALOCK_OK == MPI_SUCCESS && RMALOCK_ERR_BUFFER == MPI_ERR_BUFFER
                    RMALOCK_ERR_ATTACH == MPI_ERR_RMA_ATTACH &&
                    RMALOCK_ERR_FLAVOR == MPI_ERR_RMA_FLAVOR,
                "the core's numbers of error classes");
+#ifdef MPI_ERR_PROC_FAILED
+_Static_assert(RMALOCK_ERR_PROC_FAILED == MPI_ERR_PROC_FAILED, "as above; Open MPI 5.0 and later");
+#endif
 
 static int comm_barrier(void* handle) {
     struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
@@ -31,6 +34,14 @@ static int comm_broadcast(void* handle, void* data, size_t bytes, int root) {
     struct ompi_communicator_t* comm = (struct ompi_communicator_t*)handle;
     return comm->c_coll->coll_bcast(data, (int)bytes, MPI_BYTE, root, comm,
                                     comm->c_coll->coll_bcast_module);
+}
+
+static int comm_failed(void* handle, size_t* seen) {
+    return osc_rmalock_failed((struct ompi_communicator_t*)handle, seen);
+}
+
+static int comm_meet_survivors(void* handle) {
+    return osc_rmalock_meet_survivors((struct ompi_communicator_t*)handle);
 }
 
 /* The lowest rank of the caller's node; `chunk`, if not 0, so many ranks of a node make one. */
@@ -58,11 +69,20 @@ rmalock_comm_t osc_rmalock_comm(struct ompi_communicator_t* comm, bool one_node)
         .barrier = comm_barrier,
         .allgather = comm_allgather,
         .broadcast = comm_broadcast,
+        .failed = osc_rmalock_tolerates_failures() ? comm_failed : NULL,
+        .meet_survivors = comm_meet_survivors,
         .node = first_of_node(comm, one_node ? 0 : mca_osc_rmalock_component.params.ranks_per_node),
     };
 }
 
 /* ---- the window itself ----------------------------------------------------------------------- */
+
+void osc_rmalock_module_free(struct ompi_win_t* win) {
+    osc_rmalock_module_t* module = (osc_rmalock_module_t*)win->w_osc_module;
+    ompi_comm_free(&module->comm);
+    free(module);
+    win->w_osc_module = NULL;
+}
 
 static int win_free(struct ompi_win_t* win) {
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)win->w_osc_module;
@@ -70,9 +90,7 @@ static int win_free(struct ompi_win_t* win) {
     if (RMALOCK_OK != status) {
         return osc_rmalock_error(status);
     }
-    ompi_comm_free(&module->comm);
-    free(module);
-    win->w_osc_module = NULL;
+    osc_rmalock_module_free(win);
     return OMPI_SUCCESS;
 }
 

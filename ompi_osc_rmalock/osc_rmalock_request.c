@@ -32,7 +32,7 @@ static void construct(osc_rmalock_request_t* request) {
     request->super.req_type = OMPI_REQUEST_WIN;
     request->super.req_free = request_free;
     request->super.req_cancel = request_cancel;
-    request->completion.open = 0;
+    request->completion = (rmalock_completion_t){0};
     request->next = NULL;
 }
 
@@ -97,6 +97,9 @@ int osc_rmalock_progress(void) {
     pthread_mutex_unlock(&open_mutex);
     while (NULL != done) {
         osc_rmalock_request_t* next = done->next;
+        if (rmalock_completion_lost(&done->completion)) {
+            done->super.req_status.MPI_ERROR = osc_rmalock_error(RMALOCK_ERR_PROC_FAILED);
+        }
         ompi_request_complete(&done->super, true);
         OBJ_RELEASE(done);
         done = next;

@@ -39,7 +39,9 @@ typedef enum rmalock_status {
     RMALOCK_ERR_SYNC = 47,   /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
     RMALOCK_ERR_RANGE = 68,  /* MPI_ERR_RMA_RANGE: outside the target's window */
     RMALOCK_ERR_ATTACH = 69, /* MPI_ERR_RMA_ATTACH */
-    RMALOCK_ERR_FLAVOR = 70  /* MPI_ERR_RMA_FLAVOR */
+    RMALOCK_ERR_FLAVOR = 70, /* MPI_ERR_RMA_FLAVOR */
+    RMALOCK_ERR_PROC_FAILED =
+        75 /* MPI_ERR_PROC_FAILED, only where rmalock_comm_t.failed is given */
 } rmalock_status_t;
 
 /* ---- parameters (params.def) ------------------------------------------------------------------
@@ -92,6 +94,9 @@ typedef struct rmalock_host {
     /* Has a file removed, if it is there, when the process is gone, however it ends; as far as the
      * launcher can. May be NULL. */
     void (*remove_at_end)(const char* path);
+    /* NULL, or visits each process (rmalock_spec_t.process) that has failed since the last call with `seen`, which
+     * is 0 at first. Any thread; fast if there are none. */
+    void (*each_failed)(size_t* seen, void (*visit)(uint64_t process));
 } rmalock_host_t;
 
 /* Called once, before any window exists. The struct is copied. */
@@ -106,6 +111,11 @@ typedef struct rmalock_comm {
     int (*allgather)(void* handle, const void* mine, void* all, size_t bytes);
     int (*broadcast)(void* handle, void* data, size_t bytes, int root);
     int node; /* the lowest rank that is on the caller's node */
+    /* NULL: the host ends the job when a process fails. Else the lowest rank that is known to have
+     * failed, or -1. *seen, 0 at first: what the last call has looked at. Any thread; fast. */
+    int (*failed)(void* handle, size_t* seen);
+    /* With `failed`: a barrier of the ranks that have not. */
+    int (*meet_survivors)(void* handle);
 } rmalock_comm_t;
 
 /* ---- the network -------------------------------------------------------------------------------
@@ -189,6 +199,15 @@ rmalock_status_t rmalock_window_create(const rmalock_spec_t* spec, rmalock_windo
                                        void** base);
 /* Collective, with barrier semantics. RMALOCK_ERR_SYNC, and nothing freed, inside an epoch. */
 rmalock_status_t rmalock_window_free(rmalock_window_t* window);
+/* RMALOCK_ERR_PROC_FAILED, once it is known that a process of the window has failed: then its locks
+ * and counters are what that process left, and rmalock_window_abandon is the only call that is still to
+ * be made. look: the host's progress runs first, as it is what hears of failures. */
+rmalock_status_t rmalock_window_survives(rmalock_window_t* window, bool look);
+/* Behind a call that has returned RMALOCK_ERR_PROC_FAILED: waits until the host has heard of it, too, or ends
+ * the job if it does not. */
+void rmalock_window_await_failure(rmalock_window_t* window);
+/* Frees a window of which a process has failed, in an epoch or outside; collective over the others. */
+void rmalock_window_abandon(rmalock_window_t* window);
 
 /* SHARED. rank < 0 stands for the lowest rank whose size is not 0. */
 rmalock_status_t rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size,
@@ -261,9 +280,11 @@ typedef struct rmalock_layout {
 /* Says when an operation is complete at the origin: for the request forms. Zeroed by the caller; it
  * and the origin's buffers outlive the operation. */
 typedef struct rmalock_completion {
-    uint32_t open;
+    uint32_t open, lost;
 } rmalock_completion_t;
 bool rmalock_completion_done(const rmalock_completion_t* completion);
+/* Of a done one: whether it will never be complete, as the target has failed. */
+bool rmalock_completion_lost(const rmalock_completion_t* completion);
 /* Waits for it. */
 rmalock_status_t rmalock_completion_wait(rmalock_window_t* window,
                                          const rmalock_completion_t* completion);

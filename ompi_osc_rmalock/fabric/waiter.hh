@@ -66,8 +66,10 @@ struct Waiter {
     /// a dormitory that knows of it.
     unsigned polls_before_sleep = kNever;
     std::chrono::microseconds most_sleep{500};
-    /// Told at every look of a wait that is no longer a spin; null: nobody watches.
-    void (*watch)() = nullptr;
+    /// Told at every look of a wait that is no longer a spin, with `watched`; null: nobody watches.
+    /// What it throws ends the wait.
+    void (*watch)(void* watched) = nullptr;
+    void* watched = nullptr;
 
     /// Polls before a wait runs progress.
     unsigned quiet_polls() const { return yield && park != nullptr ? 1 : spins; }
@@ -127,11 +129,12 @@ struct Waiter {
         std::atomic<int>* waiting_;
     };
 
-    void look_around() const {
+    /// Not inline: what calls it is, into each lock.
+    [[gnu::noinline]] void look_around() const {
         if (progress != nullptr)
             progress();
         if (watch != nullptr)
-            watch();
+            watch(watched);
     }
 
     template <class Sleep>

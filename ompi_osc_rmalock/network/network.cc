@@ -61,6 +61,7 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = handle,
                .after_progress = after_progress,
+               .goes_on_without_peers = host().each_failed != nullptr,
                .name_of = name_of,
                .descriptors_near = descriptors_near}),
       inbox_(worker_, windows_, answers_, params.check_messages),
@@ -153,12 +154,19 @@ void Network::wake_neighbours() {
     });
 }
 
+/// Waits for it, and there may be some in this call, find that in vain.
+void Network::lose(std::uint64_t process) {
+    get()->worker_.lose(process, "it has failed");
+}
+
 /// Once the network has failed no wait for another node need end, be it for a word of this node.
 bool Network::progress() {
     if (limit_.load(std::memory_order_relaxed) != 0)
         tell_of_descriptors();
     try {
         departures_.send_all();
+        if (host().each_failed != nullptr)
+            host().each_failed(&failed_seen_, lose);
         return worker_.progress();
     } catch (const std::exception& error) {
         if (ending_)

@@ -112,6 +112,7 @@ class Network {
     void wake_neighbours();
     void hear_neighbours();
     void tell_of_descriptors();
+    static void lose(std::uint64_t process);
     /// What exit() runs.
     static void stop_thread();
 
@@ -136,6 +137,7 @@ class Network {
     std::atomic<std::size_t> used_{0}, limit_{0}; ///< of descriptors; 0: there is nothing to tell
     /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
     std::unordered_map<std::uint32_t, Clock::time_point> watched_;
+    std::size_t failed_seen_ = 0; ///< rmalock_host_t.each_failed's
     Doorbell doorbell_;
     ucx::Worker worker_;
     Inbox inbox_; ///< with worker_ locked

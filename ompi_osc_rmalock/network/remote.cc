@@ -13,6 +13,14 @@ namespace rmalock::network {
 using fabric::Value;
 using fabric::Word;
 
+namespace {
+
+[[noreturn]] void throw_lost() {
+    throw ucx::PeerLost("UCX: the target has gone");
+}
+
+} // namespace
+
 Remote::Remote(Network& network)
     : network_(network), id_(network.windows()), threads_(host().threads) {}
 
@@ -281,7 +289,7 @@ void Remote::flush_local(Rank target) {
     network_.departures().send_all();
     there.outbox.depart();
     worker().flush_local(waiter_, *there.peer);
-    worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
+    worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.results_done(); });
 }
 
 std::vector<Remote::Reachable*> Remote::recipients() {
@@ -300,7 +308,21 @@ void Remote::flush_local_all() {
         there->outbox.depart();
     worker().flush_local_all(waiter_);
     for (Reachable* there : all)
-        worker().wait_for(waiter_, [&] { return there->outbox.results_done(); });
+        worker().wait_for(waiter_, *there->peer, [&] { return there->outbox.results_done(); });
+}
+
+/// A flush does not wait for one that has gone.
+void Remote::must_be_there(const Reachable& target) {
+    if (target.peer->lost())
+        throw_lost();
+}
+
+void Remote::all_must_be_there() {
+    if (!worker().goes_on_without_peers()) // each flush comes here
+        return;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [rank, there] : reached_)
+        must_be_there(there);
 }
 
 void Remote::complete(Rank target) {
@@ -308,8 +330,9 @@ void Remote::complete(Rank target) {
     const bool asked = there.outbox.ask();
     // Not for the last release's posted word.
     count_round_trip(worker().flush_data(waiter_, *there.peer) || asked);
+    must_be_there(there);
     if (asked)
-        worker().wait_for(waiter_, [&] { return there.outbox.applied(); });
+        worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.applied(); });
 }
 
 bool Remote::send_complete(Rank target) {
@@ -333,8 +356,10 @@ void Remote::complete_each(std::span<const Rank> targets) {
             asked.push_back(&there);
     }
     count_round_trip(worker().flush_data(waiter_, peers) || !asked.empty());
+    for (const Rank target : targets)
+        must_be_there(reachable(target));
     for (Reachable* const there : asked)
-        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+        worker().wait_for(waiter_, *there->peer, [&] { return there->outbox.applied(); });
 }
 
 bool Remote::orders_behind_data(Rank target) {
@@ -353,26 +378,29 @@ void Remote::complete_all() {
         any |= there->outbox.ask();
     count_round_trip(worker().flush_all(waiter_) || any);
     for (Reachable* there : asked)
-        worker().wait_for(waiter_, [&] { return there->outbox.applied(); });
+        worker().wait_for(waiter_, [&] { return there->outbox.applied() || there->peer->lost(); });
+    all_must_be_there();
 }
 
 void Remote::wait_for(const ucx::Completion& completion) {
     count_round_trip(!completion.done());
     worker().wait_for(waiter_, [&] { return completion.done(); });
+    if (completion.lost())
+        throw_lost();
 }
 
 void Remote::send(Rank target, MessageHeader header, std::span<const std::byte> data,
                   const Awaited& awaited) {
     Reachable& there = reachable(target);
     if (!there.outbox.send(header, data, awaited))
-        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+        worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_room(); });
 }
 
 void Remote::hold(Rank target, const MessageHeader& header, std::span<const MessageRun> runs,
                   std::span<const std::byte> operands) {
     Reachable& there = reachable(target);
     if (!there.outbox.hold(header, runs, operands))
-        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+        worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_room(); });
 }
 
 /// A get that comes alone goes at once, as the program waits for it.
@@ -392,7 +420,7 @@ void Remote::collect(Direction direction, Rank target, std::span<const Copy> cop
     Reachable& there = reachable(target);
     const MessageKind kind = direction == Direction::put ? MessageKind::put : MessageKind::get;
     if (!there.outbox.collect(kind, copies, completion))
-        worker().wait_for(waiter_, [&] { return there.outbox.has_room(); });
+        worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_room(); });
 }
 
 void Remote::begin_section(Rank target) {
@@ -407,7 +435,7 @@ SectionOutcome Remote::send_section(Rank target, std::uint8_t flags) {
         count_round_trip();
         SectionOutcome outcome;
         there.outbox.send_section(flags, outcome);
-        worker().wait_for(waiter_, [&] { return there.outbox.results_done(); });
+        worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.results_done(); });
         return outcome;
     });
 }

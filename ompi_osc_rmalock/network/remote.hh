@@ -82,6 +82,7 @@ class Remote final : public fabric::RemoteWords {
     bool send_complete(Rank target);
     /// Of several targets, side by side.
     void complete_each(std::span<const Rank> targets);
+    /// The same at all. Throws ucx::PeerLost, if one has gone, when it is so at the others.
     void complete_all();
     /// Whether fetch_add_after_data can take along what is under way to the target.
     bool orders_behind_data(Rank target);
@@ -171,6 +172,8 @@ class Remote final : public fabric::RemoteWords {
     std::uint64_t fetch(fabric::Word word, ucx::Fetch what, std::uint64_t operand,
                         std::uint64_t desired = 0);
 
+    static void must_be_there(const Reachable& target);
+    void all_must_be_there();
     ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
     /// Those that a message was sent to.
     std::vector<Reachable*> recipients();

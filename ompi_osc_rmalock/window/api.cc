@@ -35,9 +35,24 @@ Status guarded(Body body) noexcept {
         return body();
     } catch (const std::bad_alloc&) {
         return RMALOCK_ERR_NO_MEM;
+    } catch (const rmalock::window::ProcessFailed&) {
+        return RMALOCK_ERR_PROC_FAILED;
+    } catch (const rmalock::ucx::PeerLost& lost) {
+        rmalock::report(1, "%s", lost.what());
+        return RMALOCK_ERR_PROC_FAILED;
     } catch (const std::exception& error) {
         rmalock::report(0, "%s", error.what());
         return RMALOCK_ERR_INTERN;
+    }
+}
+
+/// The same of a way that may not be taken. A process that fails while it waits is the other way's to tell.
+template <class Body>
+[[gnu::always_inline]] inline bool short_way(Body body) noexcept {
+    try {
+        return body();
+    } catch (const rmalock::window::ProcessFailed&) {
+        return false;
     }
 }
 
@@ -86,8 +101,27 @@ Status rmalock_window_free(rmalock_window_t* window) {
     });
 }
 
-Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size, ptrdiff_t* disp_unit,
-                                   void** base) {
+Status rmalock_window_survives(rmalock_window_t* window, bool look) {
+    return guarded([&] { return as_window(window).survives(look); });
+}
+
+void rmalock_window_await_failure(rmalock_window_t* window) {
+    (void)guarded([&] {
+        as_window(window).await_failure();
+        return RMALOCK_OK;
+    });
+}
+
+void rmalock_window_abandon(rmalock_window_t* window) {
+    (void)guarded([&] {
+        as_window(window).abandon();
+        delete &as_window(window);
+        return RMALOCK_OK;
+    });
+}
+
+Status rmalock_window_shared_query(rmalock_window_t* window, int rank, size_t* size,
+                                   ptrdiff_t* disp_unit, void** base) {
     return guarded([&] { return as_window(window).shared_query(rank, *size, *disp_unit, *base); });
 }
 
@@ -181,6 +215,10 @@ bool rmalock_completion_done(const rmalock_completion_t* completion) {
     return as_completion(const_cast<rmalock_completion_t*>(completion))->done();
 }
 
+bool rmalock_completion_lost(const rmalock_completion_t* completion) {
+    return as_completion(const_cast<rmalock_completion_t*>(completion))->lost();
+}
+
 Status rmalock_completion_wait(rmalock_window_t* window, const rmalock_completion_t* completion) {
     return guarded([&] {
         as_window(window).wait_for(*as_completion(const_cast<rmalock_completion_t*>(completion)));
@@ -253,14 +291,16 @@ Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target
 bool rmalock_combine_element(rmalock_window_t* window, int target, ptrdiff_t displacement,
                              size_t size, rmalock_kernel_t kernel, const void* operand,
                              void* result) {
-    return as_window(window).combine_element(target, displacement, size, [&](std::byte* element) {
-        kernel(element, operand, result, 1);
+    return short_way([&] {
+        return as_window(window).combine_element(
+            target, displacement, size,
+            [&](std::byte* element) { kernel(element, operand, result, 1); });
     });
 }
 
 bool rmalock_combine_array(rmalock_window_t* window, int target, ptrdiff_t displacement,
                            const rmalock_array_t* array) {
-    return as_window(window).combine_array(target, displacement, *array);
+    return short_way([&] { return as_window(window).combine_array(target, displacement, *array); });
 }
 
 const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_op_t op) {

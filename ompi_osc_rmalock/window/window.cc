@@ -90,4 +90,17 @@ Status Window::free() {
     return remote_ != nullptr && remote_->part_from_strangers() ? agree_to_end() : RMALOCK_OK;
 }
 
+/// Whatever the survivors have begun at each other is complete when all are here.
+void Window::abandon() {
+    retire();
+    try {
+        complete_everywhere();
+    } catch (const ucx::PeerLost&) {
+        finish_stores();
+    }
+    if (comm_.meet_survivors(comm_.handle) != 0)
+        report(1, "window '%s', rank %d: another process has failed while the window was freed",
+               name(), rank());
+}
+
 } // namespace rmalock::window

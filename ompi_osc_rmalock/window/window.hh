@@ -26,6 +26,8 @@ class Window final : public Accesses, public network::MessageSink {
     /// Collective. All processes get a window, or none does.
     static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
     Status free();
+    /// Instead, once a process has failed.
+    void abandon();
 
     bool apply(ucx::PeerId from, const network::MessageHeader& header,
                std::span<const std::byte> data, bool may_wait,

@@ -38,6 +38,7 @@ struct Team {
     std::atomic<int> arrived{0}, round{0}, reported{0};
     int size = 1;
     std::byte room[8][kRoom];
+    std::atomic<int> failed{-1}; ///< the rank that has
 };
 
 struct Member {
@@ -47,6 +48,7 @@ struct Member {
     const char* domain = "cpu";
     const char* progress_thread = "on";
     bool check_messages = false;
+    bool survives = false; ///< the program goes on when a process fails
 };
 
 std::vector<std::string> reports;
@@ -92,6 +94,10 @@ int broadcast(void* handle, void* data, std::size_t bytes, int root) {
     return barrier(handle);
 }
 
+int failed(void* handle, std::size_t* /*seen*/) {
+    return static_cast<const Member*>(handle)->team->failed;
+}
+
 rmalock_comm_t comm_of(Member& member) {
     return {&member,
             member.rank,
@@ -99,7 +105,9 @@ rmalock_comm_t comm_of(Member& member) {
             barrier,
             allgather,
             broadcast,
-            member.rank / member.ranks_per_node * member.ranks_per_node};
+            member.rank / member.ranks_per_node * member.ranks_per_node,
+            member.survives ? failed : nullptr,
+            [](void*) { return 0; }};
 }
 
 rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std::size_t size) {
@@ -138,7 +146,8 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 }
 
 void start_host() {
-    const rmalock_host_t host{[] { rmalock_network_progress(); }, keep_report, 0, false, nullptr};
+    const rmalock_host_t host{
+        [] { rmalock_network_progress(); }, keep_report, 0, false, nullptr, nullptr};
     rmalock_init(&host);
     reports.clear();
 }
@@ -265,7 +274,7 @@ TEST(Processes, ADebugParameterChecksNocheck) {
 TEST(Processes, ThreadsLoseNoCount) {
     in_processes(2, [](Member& member) {
         constexpr int kTimes = 20000;
-        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr};
+        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.params.lock = "direct_passive";
@@ -354,7 +363,7 @@ void wait_for_another_thread() {
 
 TEST(Processes, ThreadsUseAWindowWhileOneTests) {
     in_processes(1, [](Member& member) {
-        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true, nullptr};
+        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true, nullptr, nullptr};
         rmalock_init(&host);
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         rmalock_window_t* window = nullptr;
@@ -991,6 +1000,36 @@ TEST(Nodes, LockAndUnlockWaitForOneRoundTrip) {
     on_nodes(2, 1, "cpu", lock_beside_an_atomic);
 }
 
+/// The last process holds a lock when it fails.
+bool outlive_the_holder(Member& member) {
+    member.survives = true;
+    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 64);
+    rmalock_window_t* window = nullptr;
+    void* base = nullptr;
+    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+        return false;
+    const bool fails = member.rank == member.team->size - 1;
+    bool good = !fails || rmalock_lock(window, true, 0, false) == RMALOCK_OK;
+    barrier(&member);
+    if (fails) {
+        usleep(20000); // the others wait, mostly
+        member.team->failed = member.rank;
+        barrier(&member);
+        rmalock_window_abandon(window); // a process that is killed frees nothing; UCX would tell
+        return good;
+    }
+    good &= rmalock_lock(window, member.rank == 0, 0, false) == RMALOCK_ERR_PROC_FAILED;
+    good &= rmalock_window_survives(window, true) == RMALOCK_ERR_PROC_FAILED;
+    rmalock_window_abandon(window);
+    barrier(&member);
+    return good;
+}
+
+TEST(Nodes, AWaitEndsWhenAProcessOfTheWindowFails) {
+    on_nodes(3, 3, "cpu", outlive_the_holder);
+    on_nodes(3, 1, "cpu", outlive_the_holder);
+}
+
 /// Memory that comes and goes at rank 3 while rank 0, on the other node, uses it.
 bool attach_and_detach(Member& member) {
     const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
@@ -1068,7 +1107,11 @@ bool use_while_another_asks(Member& member) {
                                   waits = true;
                                   rmalock_network_progress();
                               },
-                              keep_report, 0, true, nullptr};
+                              keep_report,
+                              0,
+                              true,
+                              nullptr,
+                              nullptr};
     rmalock_init(&host);
     const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
     rmalock_window_t* window = nullptr;

@@ -1,12 +1,15 @@
 #include "window/create/body.hh"
 
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "host.hh"
 #include "window/create/waiters.hh"
+#include "window/diag/watch.hh"
 
 namespace rmalock::window {
 namespace {
@@ -32,11 +35,11 @@ std::unique_ptr<network::Neighbours> neighbours_of(const Plan& plan) {
 Body::Body(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<network::Remote> remote)
     : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm),
-      threads_(host().threads), segment_(std::move(segment)),
+      threads_(host().threads), failures_(comm_), segment_(std::move(segment)),
       parts_(reinterpret_cast<Part*>(segment_.base())), remote_(std::move(remote)),
       neighbours_(neighbours_of(plan)),
       fabric_(words_of(plan, segment_.base(), neighbours_.get()), plan.placement(segment_.base()),
-              node_waiter_for(spec, plan), plan.domain(), remote_.get(),
+              node_waiter_for(spec, plan, watch, this), plan.domain(), remote_.get(),
               threads_ || remote_ != nullptr) {
     plan.write_parts(segment_.base());
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
@@ -49,7 +52,8 @@ void* Body::base_of(const Part& part) const {
     return part.address == Part::kNowhere ? nullptr : segment_.base() + part.address;
 }
 
-Status Body::shared_query(Rank rank, std::size_t& size, std::ptrdiff_t& disp_unit, void*& base) const {
+Status Body::shared_query(Rank rank, std::size_t& size, std::ptrdiff_t& disp_unit,
+                          void*& base) const {
     if (flavor_ != RMALOCK_FLAVOR_SHARED)
         return fail(RMALOCK_ERR_FLAVOR, "MPI_Win_shared_query", -1,
                     "not a window of MPI_Win_allocate_shared");
@@ -101,6 +105,30 @@ void Body::complete_everywhere() {
 void Body::wait_for(const ucx::Completion& completion) {
     if (remote_ != nullptr)
         remote_->wait_for(completion);
+}
+
+void Body::watch(void* window) {
+    Body& mine = *static_cast<Body*>(window);
+    Watch::look();
+    if (mine.failures_.seen(mine.name()))
+        throw ProcessFailed();
+}
+
+Status Body::survives(bool look) {
+    if (look && failures_.first() < 0)
+        host().progress();
+    return failures_.seen(name()) ? RMALOCK_ERR_PROC_FAILED : RMALOCK_OK;
+}
+
+void Body::await_failure() {
+    constexpr std::chrono::seconds kPatience{60};
+    const fabric::Waiter waiter{.progress = host().progress};
+    if (waiter.until([this] { return failures_.seen(name()); }, fabric::Moment::in(kPatience)))
+        return;
+    report(0,
+           "window '%s', rank %d: a process has gone, and is not said to have failed: the job ends",
+           name(), rank());
+    std::abort();
 }
 
 Status Body::fail(Status status, const char* call, Rank target, const char* format, ...) const {

@@ -10,6 +10,7 @@
 #include "network/neighbours.hh"
 #include "network/remote.hh"
 #include "rmalock_api.h"
+#include "window/create/failures.hh"
 #include "window/create/memory.hh"
 #include "window/create/plan.hh"
 #include "window/create/segment.hh"
@@ -34,6 +35,11 @@ class Body {
     /// Whether the rank is on another node.
     bool is_far(Rank rank) const { return !fabric_.same_node(rank); }
     void wait_for(const ucx::Completion& completion);
+    /// Whether no process of the window is known to have failed. `look`: runs the host's progress
+    /// first, which hears of it.
+    Status survives(bool look);
+    /// One is about to be known to have failed.
+    void await_failure();
     /// A call that its caller has found wrong.
     Status refuse(Status status, const char* call, Rank target, const char* what) const {
         return fail(status, call, target, "%s", what);
@@ -89,12 +95,16 @@ class Body {
     const Part& part(Rank rank) const { return parts_[rank]; }
     void* base_of(const Part& part) const;
 
+    /// In each wait for words, with the window.
+    static void watch(void* window);
+
     const char* const name_; ///< the program's, may be empty and may change
     const std::string label_;
     const rmalock_flavor_t flavor_;
     const rmalock_comm_t comm_;
     const bool threads_;
 
+    Failures failures_;
     Segment segment_;
     Part* const parts_;                                     ///< in the segment, one per rank
     const std::unique_ptr<network::Remote> remote_;         ///< null: the window needs no network

@@ -18,9 +18,14 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
             .watch = plan.watched() ? Watch::look : nullptr};
 }
 
-fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
+fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan, void (*watch)(void*),
+                               void* window) {
     const std::string_view sleep = spec.params.sleep;
     fabric::Waiter waiter = waiter_for(spec, plan);
+    if (plan.watched() || spec.comm.failed != nullptr) {
+        waiter.watch = watch;
+        waiter.watched = window;
+    }
     if (plan.networked() && plan.alone_on_node())
         waiter.spins = 1; // only progress brings what is waited for
     // A network adapter that changes a word rings no bell, and makes no event.

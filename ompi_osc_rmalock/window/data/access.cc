@@ -78,6 +78,8 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
     const int error = copy(direction, origin_side, target_side, place);
     if (error == 0)
         return RMALOCK_OK;
+    if (error == ESRCH && failures_.tolerated())
+        return RMALOCK_ERR_PROC_FAILED;
     return fail(error == EFAULT ? RMALOCK_ERR_RANGE : RMALOCK_ERR_INTERN, call, target,
                 "its memory at %#llx cannot be reached: %s",
                 static_cast<unsigned long long>(place.address), std::strerror(error));

@@ -99,7 +99,7 @@ void Watch::Await::publish() {
     published_ = true;
 }
 
-void Watch::look() {
+void Watch::look(void* /*unused*/) {
     if (the_await != nullptr)
         the_await->look();
 }

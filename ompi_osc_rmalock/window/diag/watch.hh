@@ -66,8 +66,8 @@ class Watch {
     };
     void let_go(Lock lock) { mine().drop(lock); }
 
-    /// Called now and then by every thread that waits.
-    static void look();
+    /// Called now and then by every thread that waits (fabric::Waiter::watch).
+    static void look(void* unused = nullptr);
 
     std::uint64_t window() const { return origin_.window; }
     std::string name() const { return origin_.name(); }

@@ -17,8 +17,8 @@ Epochs::Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       courteous_(plan.hosts() > 1 && !threads_),
       only_lock_(fast_path_ ? kFastPathFree : kFastPathOff),
       may_defer_(std::string_view(spec.params.defer) == "auto" && remote_ != nullptr && !threads_ &&
-                 plan.domain() == fabric::Domain::cpu && flavor_ != RMALOCK_FLAVOR_DYNAMIC &&
-                 lock_->takes_sections()) {}
+                 !failures_.tolerated() && plan.domain() == fabric::Domain::cpu &&
+                 flavor_ != RMALOCK_FLAVOR_DYNAMIC && lock_->takes_sections()) {}
 
 std::unique_ptr<locks::WindowLock> Epochs::make_lock(const Plan& plan) {
     if (!threads_ && remote_ == nullptr)
