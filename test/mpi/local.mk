@@ -5,7 +5,8 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network held_lock crowd random_locks sections sessions refuse_calls
+	network held_lock crowd random_locks sections sessions refuse_calls \
+	survive
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
@@ -40,9 +41,9 @@ CLEANFILES += test/mpi/oracle
 if CAN_TEST
 CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_observe \
 	test/mpi/check_network
-FULL_TESTS += test/mpi/check_more test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/test_soak.py
+FULL_TESTS += test/mpi/check_more test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/check_survive test/mpi/test_soak.py
 endif
-EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_more test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground \
+EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_more test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground test/mpi/check_survive \
 	test/mpi/check_crowd test/mpi/check_network test/mpi/check_observe test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_valgrind \
 	test/mpi/local.mk
 
