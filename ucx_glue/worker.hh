@@ -219,8 +219,13 @@ class Worker {
     /// The same for something that the peer is to do. Throws PeerLost if it has gone.
     template <class Done>
     void wait_for(const fabric::Waiter& waiter, const Peer& peer, Done&& done) {
-        wait_for(waiter, [&] { return done() || peer.lost(); });
-        if (!done())
+        bool was_done =
+            false; // once: what is done() may be undone by another thread's next operation
+        wait_for(waiter, [&] {
+            was_done = done();
+            return was_done || peer.lost();
+        });
+        if (!was_done)
             throw PeerLost("UCX: " + name_of(peer) + " has gone");
     }
 

@@ -1,4 +1,6 @@
 // A peer that goes, where the worker goes on without it: what is under way to it ends, nothing else does.
+#include <utility>
+
 #include "processes.hh"
 
 namespace rmalock::ucx::test {
@@ -60,6 +62,15 @@ TEST(Lost, AFetchIsInVain) {
         EXPECT_THROW(site.worker.read_word(site.waiter, site.peer(kLost), site.address(kLost, 1),
                                            site.key(kLost)),
                      PeerLost);
+    });
+}
+
+TEST(Lost, WhatIsDoneOnceMayBeUndone) {
+    run(2, kTcp, [](Site& site) {
+        bool done = false;
+        EXPECT_NO_THROW(site.worker.wait_for(site.waiter, site.peer(1 - site.rank), [&] {
+            return std::exchange(done, !done);
+        })) << "another thread has sent the next message since";
     });
 }
 
