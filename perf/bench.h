@@ -44,6 +44,8 @@ struct settings {
     struct list orders;   /* of the LU matrix */
     int block;            /* of the LU matrix */
     struct list writers;  /* F_W: exclusive locks, or inserts, in % */
+    struct list locks;    /* of the lock table */
+    struct list local;    /* those of the own node that are drawn from it, in % */
     double phase_seconds; /* of the lock benchmarks */
     int origin_core;      /* where the origin's main thread runs, or -1 */
     bool phases;          /* overlap: report also where the time went */
@@ -209,6 +211,9 @@ void run_ecsb(struct bench* bench);
 void run_sob(struct bench* bench);
 void run_wcsb(struct bench* bench);
 void run_warb(struct bench* bench);
+/* cases_tables.c */
+void run_lock_table(struct bench* bench);
+void run_cascade(struct bench* bench);
 /* cases_dht.c */
 size_t dht_bytes(const struct bench* bench);
 void run_dht_atomics(struct bench* bench);

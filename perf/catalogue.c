@@ -13,6 +13,8 @@
 #define MPI_PROGRESS "MPI-4.0 12.7.3"
 #define PAPER "direct-passive "
 #define RMA_RW "RMA-RW "
+#define ALOCK "ALock "
+#define N_COSED "N-CoSED "
 
 enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WINDOW = 3 << 20 };
 
@@ -31,6 +33,7 @@ enum { WORD_WINDOW = 4096, ARRAY_WINDOW = 8192, EPOCH_WINDOW = 1 << 20, SWEEP_WI
 #define RECEIVER(ranks) "allocate", ranks, 10, EPOCH_WINDOW, 1, NULL
 #define BUSY_TARGET "allocate,create", 2, 1, WORD_WINDOW, 0, NULL
 #define CONTENTION "allocate", 2, 20, WORD_WINDOW, 0, NULL
+#define CASCADE "allocate", 3, 20, WORD_WINDOW, 0, NULL
 #define HASHTABLE "allocate", 2, 10, 0, 0, dht_bytes
 #define LU_ROW                                                                                     \
     "n = --order, B = --block", "total and time per call, ns", "allocate", 1, 5, 0, 0, lu_bytes
@@ -101,6 +104,9 @@ const struct bench_case catalogue[] = {
     {"sob", run_sob, RMA_RW "5, SOB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
     {"wcsb", run_wcsb, RMA_RW "5, WCSB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
     {"warb", run_warb, RMA_RW "5, WARB", "F_W = --writers %", "locks/ms; fairness", CONTENTION},
+    {"lock_table", run_lock_table, ALOCK "6", "--locks, --local %", "locks/ms; latency, ns",
+     CONTENTION},
+    {"cascade", run_cascade, N_COSED "4.3", "shared, exclusive", "until all were in, ns", CASCADE},
     {"dht_atomics", run_dht_atomics, RMA_RW "5.3, foMPI-A", "F_W = --writers %", "total, ns",
      HASHTABLE},
     {"dht_locks", run_dht_locks, RMA_RW "5.3", "F_W = --writers %", "total, ns", HASHTABLE},

@@ -12,6 +12,7 @@ perf_rma_bench_sources = \
 	perf/cases_target.c \
 	perf/cases_calls.c \
 	perf/cases_locks.c \
+	perf/cases_tables.c \
 	perf/cases_sweep.c \
 	perf/cases_window.c \
 	perf/cases_dht.c \

@@ -25,27 +25,31 @@ struct options {
 /* --- options --------------------------------------------------------------------------------- */
 
 static void usage(FILE* out) {
-    fputs("usage: mpirun -n RANKS rma_bench [--run CASE[,CASE]] [OPTION...]\n"
-          "       rma_bench --list [--json]\n"
-          "\n"
-          "  --run     cases or patterns such as 'lock_*' (default: all)\n"
-          "  --flavor  how windows are made, allocate or create; a comma list runs both\n"
-          "            (default: as catalogued)\n"
-          "  --iters   samples per result, the first tenth of which is discarded\n"
-          "  --size    bytes per operation instead of the case's own sweep\n"
-          "  --busy    how long the target of target_busy computes, in s (default: 2)\n"
-          "  --order   rows of the LU matrix; a comma list runs all (default: 1000)\n"
-          "  --block   rows of its blocks (default: 128)\n"
-          "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
-          "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n"
-          "  --duration\n"
-          "            how long a phase of the lock benchmarks takes, in s (default: 0.02)\n"
-          "  --origin-core\n"
-          "            the core on which the main thread of rank 0 runs; its other threads stay\n"
-          "            where they are (default: none)\n"
-          "  --phases  overlap: report also the bare epoch, the computation alone, and the calls,\n"
-          "            the computation and the wait of an epoch with both\n",
-          out);
+    fputs(
+        "usage: mpirun -n RANKS rma_bench [--run CASE[,CASE]] [OPTION...]\n"
+        "       rma_bench --list [--json]\n"
+        "\n"
+        "  --run     cases or patterns such as 'lock_*' (default: all)\n"
+        "  --flavor  how windows are made, allocate or create; a comma list runs both\n"
+        "            (default: as catalogued)\n"
+        "  --iters   samples per result, the first tenth of which is discarded\n"
+        "  --size    bytes per operation instead of the case's own sweep\n"
+        "  --busy    how long the target of target_busy computes, in s (default: 2)\n"
+        "  --order   rows of the LU matrix; a comma list runs all (default: 1000)\n"
+        "  --block   rows of its blocks (default: 128)\n"
+        "  --writers exclusive locks of the lock benchmarks, inserts into the hashtable, in %;\n"
+        "            a comma list runs all (default: 0,0.2,2,5,20,50,100)\n"
+        "  --locks   of the lock table; a comma list runs all (default: 20)\n"
+        "  --local   locks of the own node that are drawn from the table, in %; a comma list runs\n"
+        "            all (default: 85,90,95,100)\n"
+        "  --duration\n"
+        "            how long a phase of the lock benchmarks takes, in s (default: 0.02)\n"
+        "  --origin-core\n"
+        "            the core on which the main thread of rank 0 runs; its other threads stay\n"
+        "            where they are (default: none)\n"
+        "  --phases  overlap: report also the bare epoch, the computation alone, and the calls,\n"
+        "            the computation and the wait of an epoch with both\n",
+        out);
 }
 
 /* Numbers with commas between them; an empty list if there is anything else, or one out of range.
@@ -89,6 +93,8 @@ static bool options_sane(const struct options* o) {
                         : 0 == s->orders.count    ? "--order"
                         : s->block < 1            ? "--block"
                         : 0 == s->writers.count   ? "--writers"
+                        : 0 == s->locks.count     ? "--locks"
+                        : 0 == s->local.count     ? "--local"
                         : !(s->phase_seconds > 0) ? "--duration"
                         : s->origin_core < -1     ? "--origin-core"
                                                   : NULL;
@@ -108,6 +114,8 @@ enum option_key {
     ORDER,
     BLOCK,
     WRITERS,
+    LOCKS,
+    LOCAL,
     DURATION,
     ORIGIN_CORE,
     PHASES,
@@ -125,6 +133,8 @@ static const struct option long_options[] = {
     {"order", required_argument, NULL, ORDER},
     {"block", required_argument, NULL, BLOCK},
     {"writers", required_argument, NULL, WRITERS},
+    {"locks", required_argument, NULL, LOCKS},
+    {"local", required_argument, NULL, LOCAL},
     {"duration", required_argument, NULL, DURATION},
     {"list", no_argument, NULL, LIST},
     {"json", no_argument, NULL, JSON},
@@ -161,6 +171,12 @@ static bool take_option(struct options* o, int key) {
     case WRITERS:
         o->settings.writers = list_of(optarg, 0, 100);
         return true;
+    case LOCKS:
+        o->settings.locks = list_of(optarg, 1, 100000);
+        return true;
+    case LOCAL:
+        o->settings.local = list_of(optarg, 0, 100);
+        return true;
     case DURATION:
         o->settings.phase_seconds = seconds(optarg);
         return true;
@@ -187,6 +203,8 @@ static struct options parse(int argc, char** argv) {
                      .block = 128,
                      .phase_seconds = 0.02,
                      .origin_core = -1,
+                     .locks = {.values = {20}, .count = 1},
+                     .local = {.values = {85, 90, 95, 100}, .count = 4},
                      .writers = {.values = {0, 0.2, 2, 5, 20, 50, 100}, .count = 7}}};
     int key;
     while (-1 != (key = getopt_long(argc, argv, "", long_options, NULL))) {

@@ -132,7 +132,7 @@ class Faults(unittest.TestCase):
 
     def test_locks_that_do_not_exclude_are_wrong(self):
         locks = {"lock_excl", "lock_shared", "lock_all", "lb", "lb_one_writer", "ecsb", "sob", "wcsb", "warb",
-                 "dht_locks"}
+                 "dht_locks", "lock_table", "cascade"}
         done, events = run("--run", ",".join(locks), "--writers", "100", ranks=3, LD_PRELOAD=self.fault, RMA_FAULT="shared")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(cases_of(events, "wrong"), locks)
