@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs small cases of the lock checker, as many parts of them at a time as there are cores; one PASS or FAIL line per
-# case, for the test driver: the cheapest ones, which `make check` has time for, or with --costly the others, for
-# `make check-full`. Runs in the build directory, like every test.
+# case, for the test driver: the cheapest ones, which `make check` has time for, or with --costly those that `make
+# check-full` has time for as well. Runs in the build directory, like every test.
 #
 # A case whose row in docs/checked.md says something else, and a row of a case that there is not, are failures, too.
 #
@@ -9,9 +9,10 @@
 #   check_small.sh OPTION...    options of rmalock_check that choose cases: --at-most 10, --run d_mcs
 checker=${RMALOCK_CHECK:-test/check/rmalock_check}
 cheap=90 # seconds that those of `make check` have taken, one after the other
+dear=330 # the same with those of `make check-full`; what is left is for `make check-deep`
 case ${1-} in
 "") set -- --at-most "$cheap" --times "${srcdir:-.}/test/check/times" ;;
---costly) set -- --beyond "$cheap" --times "${srcdir:-.}/test/check/times" ;;
+--costly) set -- --beyond "$cheap" --at-most "$dear" --times "${srcdir:-.}/test/check/times" ;;
 esac
 cores=$(nproc)
 parts=$((cores < 8 ? 8 * cores : 64)) # more than cores, since some take long

@@ -147,14 +147,25 @@ bool run_case(const Case& c, const Options& options) {
     return good;
 }
 
-bool wanted(const Case& c, const Options& options, const std::set<std::string>& within_limit) {
+/// The cases that --at-most and --beyond are about.
+struct Cheapest {
+    std::set<std::string> at_most, beyond;
+
+    explicit Cheapest(const Options& options) {
+        if (options.at_most != 0)
+            at_most = cheapest(options.at_most, options.times);
+        if (options.beyond != 0)
+            beyond = cheapest(options.beyond, options.times);
+    }
+};
+
+bool wanted(const Case& c, const Options& options, const Cheapest& limits) {
     // Of mutants it is said in which domain they are caught.
     if (options.adapters_linger && (c.mutant() || c.program.adapters_linger))
         return false;
-    if (options.at_most != 0)
-        return within_limit.contains(c.name());
-    if (options.beyond != 0)
-        return c.size == Size::small && !within_limit.contains(c.name());
+    if (options.at_most != 0 || options.beyond != 0)
+        return c.size == Size::small && !limits.beyond.contains(c.name()) &&
+               (options.at_most == 0 || limits.at_most.contains(c.name()));
     if (options.small_only && c.size != Size::small)
         return false;
     for (const std::string& name : options.run)
@@ -179,8 +190,7 @@ Case with(Case c, const Options& options) {
 
 int run(const Options& options) {
     unsigned done = 0, bad = 0, number = 0;
-    const double limit = options.at_most + options.beyond; // one of them
-    const auto within_limit = limit != 0 ? cheapest(limit, options.times) : std::set<std::string>();
+    const Cheapest limits(options);
     const bool table = !options.list && options.replay.empty();
     if (table && options.markdown)
         fmt::print(
@@ -191,7 +201,7 @@ int run(const Options& options) {
             fmt::print("{}{}\n", c.name(), c.size == Size::deep ? "  (deep)" : "");
             continue;
         }
-        if (!wanted(c, options, within_limit) || ++number % options.parts != options.part - 1)
+        if (!wanted(c, options, limits) || ++number % options.parts != options.part - 1)
             continue;
         ++done;
         if (table)
@@ -214,13 +224,12 @@ int main(int argc, char** argv) {
     app.add_flag("--list", options.list, "Print the names of all cases.");
     app.add_flag("--all-small", options.all_small, "Run every small case.");
     app.add_flag("--all-deep", options.all_deep, "Run every case.");
-    CLI::Option* const at_most =
-        app.add_option("--at-most", options.at_most,
-                       "Run the cheapest small cases, as many as took so many seconds together.")
-            ->check(CLI::PositiveNumber);
-    app.add_option("--beyond", options.beyond, "Run the small cases that --at-most leaves out.")
-        ->check(CLI::PositiveNumber)
-        ->excludes(at_most);
+    app.add_option("--at-most", options.at_most,
+                   "Run the cheapest small cases, as many as took so many seconds together.")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--beyond", options.beyond,
+                   "Leave out those that --at-most so many seconds would run, and run the others.")
+        ->check(CLI::PositiveNumber);
     app.add_option("--times", options.times,
                    "With --at-most and --beyond: the file of recorded times.");
     app.add_option("--parts", options.parts, "Run every n-th of the wanted cases ...")
