@@ -34,6 +34,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/algorithms/pf_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/rma_mcs.hh \
 	ompi_osc_rmalock/locks/algorithms/rma_rw.hh \
+	ompi_osc_rmalock/locks/algorithms/srsl.hh \
 	ompi_osc_rmalock/locks/all.def \
 	ompi_osc_rmalock/locks/all.hh \
 	ompi_osc_rmalock/locks/former_names.hh \
@@ -111,6 +112,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/remote.cc \
 	ompi_osc_rmalock/network/remote.hh \
 	ompi_osc_rmalock/network/section.hh \
+	ompi_osc_rmalock/network/servers.hh \
 	ompi_osc_rmalock/network/trial.cc \
 	ompi_osc_rmalock/network/trial.hh \
 	ompi_osc_rmalock/network/trial_pairs.cc \

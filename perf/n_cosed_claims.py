@@ -7,7 +7,7 @@ from simulated import Sweep
 
 WAITERS = (2, 4, 8, 16, 32)
 OURS = ("pf_cohort", "rma_rw")
-LOCKS = ("n_cosed", "dqnl", *OURS)
+LOCKS = ("n_cosed", "dqnl", "srsl", *OURS)
 ON_NODES = 142  # home and holder are on the first of the nodes
 SHARED, EXCLUSIVE = 0, 1  # F_W
 EQUAL = 1.03
@@ -37,6 +37,16 @@ def shared(cells):
     return ("", None) if found is None else (f"{100 * (found - 1):+.0f} %", about(4.17, found))
 
 
+def shared_by_server(cells):
+    found = times(cells, "srsl", "n_cosed", 16, SHARED)
+    return ("", None) if found is None else (f"{100 * (found - 1):+.0f} %", about(1.25, found))
+
+
+def exclusive_by_server(cells):
+    found = times(cells, "srsl", "n_cosed", 16, EXCLUSIVE)
+    return ("", None) if found is None else (f"{found:.2f}x", found > EQUAL)
+
+
 def exclusive(cells):
     found = times(cells, "dqnl", "n_cosed", 16, EXCLUSIVE)
     return ("", None) if found is None else (f"{found:.2f}x", 1 / EQUAL <= found <= EQUAL)
@@ -53,7 +63,9 @@ CLAIMS = [
     Claim("DQNL's cascade of shared locks takes 317 % longer than N-CoSED's", "16 waiters", shared,
           "a grant costs the paper a message and a wake-up, 4 to 11 us; in the model it is a put of 1.2 us, and N-CoSED's "
           "holder sends its puts one after another, 0.4 us each"),
+    Claim("SRSL's cascade of shared locks takes 25 % longer than N-CoSED's", "16 waiters", shared_by_server, ""),
     Claim("DQNL's cascade of exclusive locks takes as long as N-CoSED's", "16 waiters", exclusive, ""),
+    Claim("SRSL's cascade of exclusive locks takes longer than N-CoSED's", "16 waiters", exclusive_by_server, ""),
     Claim("Ours: pf_cohort's cascade of shared locks takes no longer than N-CoSED's", "16 waiters",
           no_longer("pf_cohort", 16, SHARED),
           "its readers wake each other, one of each node after another; N-CoSED's holder wakes all, and knows them because "

@@ -17,7 +17,8 @@ STYLES = {"auto": ("#D55E00", "o"), "rma_rw": ("#0072B2", "s"), "rma_mcs": ("#00
 STYLES |= {alone("rma_mcs"): ("#0B3C5D", "<"), alone("d_mcs"): ("#999933", ">"),
            alone("fompi_spin"): STYLES["fompi_spin"], alone("alock"): ("#332288", "P"),
            alone("pf_cohort"): STYLES["auto"], alone("rma_rw"): STYLES["rma_rw"],
-           alone("pf_alock"): ("#44AA99", "h"), alone("n_cosed"): ("#882255", "p"), alone("dqnl"): ("#8C2D04", "1")}
+           alone("pf_alock"): ("#44AA99", "h"), alone("n_cosed"): ("#882255", "p"), alone("dqnl"): ("#8C2D04", "1"),
+           alone("srsl"): ("#E69F00", "2")}
 MORE = [("#0B3C5D", "1"), ("#882255", "<"), ("#999933", "h"), ("#44AA99", "p"), ("#332288", ">"),
         ("#8C2D04", "P")]
 

@@ -118,10 +118,13 @@ class Cascades(unittest.TestCase):
 
     def test_shared_and_exclusive_cascades_are_told_apart(self):
         rows = [cell(**n_cosed_claims.cell(lock, 16, mode), latency_us=took) for lock, mode, took in (
-            ("n_cosed", 0, 10), ("dqnl", 0, 40), ("pf_cohort", 0, 8), ("n_cosed", 1, 40), ("dqnl", 1, 44))]
+            ("n_cosed", 0, 10), ("dqnl", 0, 40), ("pf_cohort", 0, 8), ("n_cosed", 1, 40), ("dqnl", 1, 44),
+            ("srsl", 0, 12), ("srsl", 1, 60))]
         self.assertEqual(self.claim(rows, 0), ("+300 %", "holds"))
-        self.assertEqual(self.claim(rows, 1), ("1.10x", "differs"))
-        self.assertEqual(self.claim(rows, 2), ("0.80x", "holds"))
+        self.assertEqual(self.claim(rows, 1), ("+20 %", "holds"))
+        self.assertEqual(self.claim(rows, 2), ("1.10x", "differs"))
+        self.assertEqual(self.claim(rows, 3), ("1.50x", "holds"))
+        self.assertEqual(self.claim(rows, 4), ("0.80x", "holds"))
 
 
 class Auto(unittest.TestCase):

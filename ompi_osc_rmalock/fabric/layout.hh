@@ -42,7 +42,7 @@ struct WindowSlots {
     /// (locks/window_lock/all_gate.hh).
     static constexpr Slot gate = line(1);
     /// Sections from other nodes that its target has seen (SectionCount, window/sync/rounds.hh).
-    static constexpr Slot sections = gate + 5;
+    static constexpr Slot sections = gate + 7;
     /// Serialises accumulates that no single CPU atomic can do. Beside it what tells processes that
     /// change single elements of arrays at work (locks/parts/element_marks.hh): one line has both.
     static constexpr Slot accumulate = line(2);

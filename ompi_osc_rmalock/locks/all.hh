@@ -15,6 +15,7 @@
 #include "locks/algorithms/pf_mcs.hh"
 #include "locks/algorithms/rma_mcs.hh"
 #include "locks/algorithms/rma_rw.hh"
+#include "locks/algorithms/srsl.hh"
 
 namespace rmalock::locks {
 

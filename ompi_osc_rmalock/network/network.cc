@@ -90,8 +90,8 @@ void Network::settle(AtomicsBy by) {
 /// With settling_ locked. One that was refused is not tried again: the others have been told.
 void Network::start_thread(std::chrono::seconds peer_timeout) {
     try {
-        thread_ = std::make_unique<ucx::ProgressThread>(worker_, peer_timeout,
-                                                        ucx::Alarm{departures_.timer(), send_due});
+        thread_ = std::make_unique<ucx::ProgressThread>(
+            worker_, peer_timeout, ucx::Alarm{departures_.timer(), look_around});
     } catch (const ucx::Error& error) {
         thread_refused_ = true;
         report(1,
@@ -102,9 +102,12 @@ void Network::start_thread(std::chrono::seconds peer_timeout) {
 }
 
 /// The thread may come here before the network is known as the one.
-void Network::send_due() {
-    if (Network* const network = get(); network != nullptr)
-        network->departures_.send_due();
+void Network::look_around() {
+    Network* const network = get();
+    if (network == nullptr)
+        return;
+    network->departures_.send_due();
+    network->servers_.serve();
 }
 
 void Network::park() {
@@ -167,7 +170,9 @@ bool Network::progress() {
         departures_.send_all();
         if (host().each_failed != nullptr)
             host().each_failed(&failed_seen_, lose);
-        return worker_.progress();
+        const bool any = worker_.progress();
+        servers_.serve();
+        return any;
     } catch (const std::exception& error) {
         if (ending_)
             return false;

@@ -24,6 +24,7 @@
 #include "network/answers.hh"
 #include "network/inbox.hh"
 #include "network/reach.hh"
+#include "network/servers.hh"
 #include "network/window_directory.hh"
 
 namespace rmalock::network {
@@ -99,6 +100,8 @@ class Network {
     Answers& answers() { return answers_; }
     /// What outboxes hold back. They may if a thread sends it when the program does not come back.
     Departures& departures() { return departures_; }
+    /// The lock servers of its windows.
+    Servers& servers() { return servers_; }
     bool may_hold() const { return has_thread_ && departures_.timer() >= 0; }
 
   private:
@@ -108,7 +111,8 @@ class Network {
     static void handle(ucx::PeerId from, std::span<const std::byte> header,
                        std::span<const std::byte> data);
     void start_thread(std::chrono::seconds peer_timeout);
-    static void send_due();
+    /// In each turn of the progress thread.
+    static void look_around();
     void wake_neighbours();
     void hear_neighbours();
     void tell_of_descriptors();
@@ -142,6 +146,7 @@ class Network {
     ucx::Worker worker_;
     Inbox inbox_; ///< with worker_ locked
     Departures departures_;
+    Servers servers_;
     const int event_;
     const std::uint64_t transports_;
     bool thread_refused_ = false; ///< under settling_

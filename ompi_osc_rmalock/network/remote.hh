@@ -38,6 +38,8 @@ class Remote final : public fabric::RemoteWords {
     /// other window needs them. Collective, when nothing is under way any more. False: all
     /// processes are of one job, and nothing was done.
     bool part_from_strangers();
+    /// A thread of this library's makes verbs as well.
+    void share_with_threads() { threads_ = true; }
     /// Once the domain is known.
     void set_domain(fabric::Domain domain);
 
@@ -193,7 +195,7 @@ class Remote final : public fabric::RemoteWords {
     Network& network_;
     WindowDirectory::ClaimedId id_;
     fabric::Waiter waiter_;
-    const bool threads_;
+    bool threads_;
     fabric::Count verbs_, round_trips_;
     bool by_cpu_ = true;
     std::byte* state_base_ = nullptr;

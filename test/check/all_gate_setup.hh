@@ -16,7 +16,7 @@ template <class Lock>
 struct GatedWords {
     static constexpr bool kQueues = Lock::kTraits.needs.queue_nodes;
     static constexpr Slot kGate = 0;
-    static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : 5;
+    static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : all_gate_fault::kSlots;
     static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kNodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0;
     static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::Room{kNodes}.slots();
@@ -59,20 +59,26 @@ struct GatedSetup {
 template <class F>
 class Polls {
   public:
-    Polls(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
+    using Words = typename locks::NodeEventCount<F>::Words;
+    Polls(F& fabric, std::span<const Rank>, const Words&, Word watched)
+        : fabric_(fabric), watched_(watched) {}
     void advance() {}
     template <fabric::Predicate P>
-    Value await(Word w, P pred) {
-        return fabric_.await(w, pred);
+    Value await(P pred) {
+        return fabric_.await(watched_, pred);
     }
     template <fabric::Predicate P>
-    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
-        return fabric_.await_until(w, pred, end);
+    std::optional<Value> await_until(P pred, fabric::Moment end) {
+        return fabric_.await_until(watched_, pred, end);
     }
 
   private:
     F& fabric_;
+    const Word watched_;
 };
+/// Where each process that is told looks itself, so that it does not matter how often it was.
+template <class F>
+using EachLooks = locks::NodeEventCount<F, false>;
 
 /// What a window does with lock and gate.
 template <template <class> class Algorithm, class Fault, template <class> class Waits>
@@ -172,7 +178,8 @@ Program behind_gate(std::vector<Script> scripts, locks::GateLimits limits, Rank 
     Program program = windows == 1
                           ? make_program<GatedWindow<Algorithm, Fault, Waits>>(cast, setup)
                           : make_program<TwoGatedWindows<Algorithm, Fault, Waits>>(cast, setup);
-    program.event_slot = all_gate_fault::kEvents;
+    if (!std::is_same_v<Waits<CheckerFabric>, locks::NodeEventCount<CheckerFabric>>)
+        program.event_slot = all_gate_fault::kEvents;
     return program;
 }
 

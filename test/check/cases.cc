@@ -25,6 +25,7 @@ const std::vector<Case>& all_cases() {
 #undef RMALOCK_LOCK
         add_ticket(all);
         add_elements(all);
+        add_event_count(all);
         add_all_gate(all);
         add_large(all);
         add_lingering(all);

@@ -36,13 +36,14 @@ Case with_late_adapters(Case c);
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 
-/// The parts of the table: those of each lock, of the accumulates' locks, of the gate, and what is
+/// The parts of the table: those of each lock, of the accumulates' locks, of the gate and how it waits, and what is
 /// too large to search whole.
 #define RMALOCK_LOCK(name, Class) void add_##name(std::vector<Case>& cases);
 #include "locks/all.def"
 #undef RMALOCK_LOCK
 void add_ticket(std::vector<Case>& cases);
 void add_elements(std::vector<Case>& cases);
+void add_event_count(std::vector<Case>& cases);
 void add_all_gate(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 /// Some of those before it, with_late_adapters.

@@ -222,8 +222,8 @@ void add_told(std::vector<Case>& cases) {
     const auto add = [&]<template <class> class Algorithm = locks::DirectPassive>(
         const char* name, const char* configuration, std::vector<Script> scripts,
         const locks::GateLimits& limits, Rank on_each) {
-        cases.push_back(gate<Sound, Algorithm, locks::NodeEventCount>(
-            name, configuration, std::move(scripts), Failure::none, limits, on_each));
+        cases.push_back(gate<Sound, Algorithm, EachLooks>(name, configuration, std::move(scripts),
+                                                          Failure::none, limits, on_each));
     };
     const auto told = [&](const char* configuration, std::vector<Script> scripts,
                           const locks::GateLimits& limits = kOnce) {
@@ -262,6 +262,19 @@ void add_told(std::vector<Case>& cases) {
     over_nodes("1W+1A N=1, told", {w, all_locker(3)}, kOnce, 1);
     over_nodes("1W+1R+1A N=2 once, told", {w1, a1, r1}, kOnce, 2);
     over_nodes("1W+1R+1A N=2 once K=1, told", {w1, a1, r1}, kAtOnce, 2);
+    // One of the other node looks for all of it.
+    const auto copied = [&](const char* configuration, std::vector<Script> scripts,
+                            const locks::GateLimits& limits = kOnce) {
+        scripts.insert(scripts.begin() + 1, Script{}); // nobody, on the gate's node
+        cases.push_back(gate<Sound, locks::DirectPassive, locks::NodeEventCount>(
+            "all_gate", configuration, std::move(scripts), Failure::none, limits, 2));
+    };
+    copied("1W+1A, copied", {w, all_locker(3)});
+    copied("1W+2A once, copied", {w1, a1, a1});
+    copied("1A+2W once, copied", {a1, w1, w1});
+    deep();
+    copied("1W+2A once K=1, copied", {w1, a1, a1}, kAtOnce);
+    deep();
 }
 
 /// `fair`: a shared lock waits behind an exclusive that waits.
@@ -295,8 +308,8 @@ void add_silent_mutants(std::vector<Case>& cases) {
     const auto silent_mutant = [&]<class Fault>(Fault, const char* name, const char* configuration,
                                                 std::vector<Script> scripts,
                                                 const locks::GateLimits& limits = kOnce) {
-        cases.push_back(gate<Fault, locks::DirectPassive, locks::NodeEventCount>(
-            name, configuration, scripts, Failure::deadlock, limits));
+        cases.push_back(gate<Fault, locks::DirectPassive, EachLooks>(name, configuration, scripts,
+                                                                     Failure::deadlock, limits));
     };
     silent_mutant(SilentLeave{}, "all_gate/silent_leave", "1W+1A", {w, all_locker(3)});
     silent_mutant(SilentRelease{}, "all_gate/silent_release", "1W+1A", {w, all_locker(3)});

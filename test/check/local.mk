@@ -17,6 +17,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_direct_passive.cc \
     test/check/cases_dqnl.cc \
     test/check/cases_elements.cc \
+    test/check/cases_event_count.cc \
     test/check/cases_fompi.cc \
     test/check/cases_large.cc \
     test/check/cases_lingering.cc \
@@ -25,6 +26,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/cases_pf_cohort.cc \
     test/check/cases_pf_mcs.cc \
     test/check/cases_rma.cc \
+    test/check/cases_srsl.cc \
     test/check/cases_ticket.cc \
     test/check/checker_fabric.hh \
     test/check/explore.cc \
@@ -48,6 +50,7 @@ test_check_rmalock_check_SOURCES = \
     test/check/mutants/pf_mcs.hh \
     test/check/mutants/rma.hh \
     test/check/mutants/rma_printed.hh \
+    test/check/mutants/srsl.hh \
     test/check/mutants/ticket.hh \
     test/check/progress.hh \
     test/check/scenario.cc \

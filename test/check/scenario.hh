@@ -16,10 +16,11 @@ namespace rmalock::check {
 
 /// One line of a script.
 struct ScriptLine {
-    enum Kind : std::uint8_t { acquire, release, section, send, receive } kind = acquire;
+    enum Kind : std::uint8_t { acquire, release, section, send, receive, serve } kind = acquire;
     Mode mode = Mode::shared; ///< of an acquire, and of a section
     Rank target = 0;          ///< kAll: lock_all; the channel of a message
     Rank window = 0;
+    unsigned holders = 0; ///< of a serve: it ends when so many have gone
 
     static constexpr Rank kAll = -1;
 };
@@ -47,6 +48,10 @@ inline ScriptLine send(Rank channel) {
 }
 inline ScriptLine receive(Rank channel) {
     return {ScriptLine::receive, Mode::shared, channel};
+}
+/// The server of a home.
+inline ScriptLine serve(Rank home, unsigned holders) {
+    return {ScriptLine::serve, Mode::shared, home, 0, holders};
 }
 /// The same in another window.
 inline ScriptLine in(Rank window, ScriptLine op) {
@@ -113,6 +118,8 @@ class Actor {
                 release(op);
             else if (op.kind == ScriptLine::section)
                 go_through(op);
+            else if (op.kind == ScriptLine::serve)
+                be_server(op);
             else
                 pass_message(op);
         }
@@ -212,6 +219,11 @@ class Actor {
                 return use(local_.second);
         }
         use(local_.lock);
+    }
+
+    void be_server(const ScriptLine& op) {
+        if constexpr (requires { local_.serve(op.target, op.holders); })
+            local_.serve(op.target, op.holders);
     }
 
     void pass_message(const ScriptLine& op) {

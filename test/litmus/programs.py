@@ -92,6 +92,11 @@ BELLS = [
              "writer": "add r_old word 1 fetch_add\nadd r_count events 1 advance"},
             mutants=({"get": "relaxed"}, {"advance": "relaxed"}),
             enough=({"get": "acquire", "advance": "release", "events": "relaxed", "fetch_add": "relaxed"},)),
+    Program("event count: what one of the node has found", "another one takes what was there before",
+            {"looker": "swap r_0 copy 1 found\nadd r_1 looked 1 has_looked",
+             "other": "await r_looked looked r_looked==1 looked\nload r_copy copy copied"}, "r_copy == 0",
+            mutants=({"has_looked": "relaxed"}, {"looked": "relaxed"}),
+            enough=({"found": "relaxed", "has_looked": "release", "looked": "acquire", "copied": "relaxed"},)),
 ]
 
 # ---- data under a lock -------------------------------------------------------------------------------------------
@@ -392,6 +397,11 @@ THREADS = [
     Program("departures: what the program has put before", "a thread says something that overtakes it",
             {"holder": "store holds 1 hold\nstore program 1 release",
              "speaker": "await r_program program r_program==1 acquire\nload r_holds holds holds"}, "r_holds == 0"),
+    Program("servers: one thread at a time", "it does not see what the last one has done",
+            {"one": "store data 1 plain\nstore busy 0 leave_server",
+             "other": "swap r_busy busy 1 enter_server\nif r_busy == 0: load r_data data plain"},
+            "r_busy == 0 and r_data == 0", init={"busy": 1},
+            mutants=({"enter_server": "relaxed"}, {"leave_server": "relaxed"})),
     Program("the network, opened once", "a thread uses a network that it does not see",
             {"opener": "store network 1 plain\nstore the_one 1 seq_cst",
              "other": "load r_one the_one the_one\nif r_one == 1: load r_network network plain"},

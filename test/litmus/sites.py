@@ -3,6 +3,7 @@ from source import Site
 
 CPU, BELL, REGIONS = "fabric/cpu.hh", "fabric/bell.hh", "window/create/regions.cc"
 OUTBOX, OUTBOX_CC, DEPARTURES = "network/outbox.hh", "network/outbox.cc", "network/departures.cc"
+SERVERS = "network/servers.hh"
 MARKS, MCS, KERNELS = "locks/parts/element_marks.hh", "locks/parts/mcs_queue.hh", "window/data/kernels.cc"
 FOMPI, LIST = "locks/algorithms/fompi_rw.hh", "locks/parts/push_list.hh"
 EVENTS, SECTION = "locks/parts/node_event_count.hh", "locks/parts/section.hh"
@@ -65,7 +66,11 @@ LOCKS = {
     "victim_flush": Site("locks/algorithms/alock.hh", "fabric_.flush(target); // D3", "flush"),
     "flush": Site(CPU, "void flush(Rank) { full_fence(); }", "full_fence"),
     "advance": Site(EVENTS, "void advance() { fabric_.add_each(nodes_, events_.slot, 1); }", "add"),
-    "events": Site(EVENTS, "fabric_.await(events_, fabric::differs(seen_events))", "look"),
+    "events": Site(EVENTS, "fabric_.await_until(events_, fabric::differs(events), end)", "look"),
+    "found": Site(EVENTS, "fabric_.near_swap(copy_, seen)", "swap"),
+    "has_looked": Site(EVENTS, "fabric_.near_add(looked_, 1)", "add"),
+    "looked": Site(EVENTS, "const Value looked = fabric_.await(looked_,", "look"),
+    "copied": Site(EVENTS, "return fabric_.get(copy_)", "get"),
     "node_taken": Site("locks/parts/qnodes.hh", "used.compare_exchange_weak("),
     "node_given": Site("locks/parts/qnodes.hh", "std::atomic_ref(used_).fetch_and("),
     "nodes_used": Site("locks/parts/qnodes.hh", "used.load("),
@@ -126,6 +131,8 @@ NETWORK = {
     "timer_rings": Site(DEPARTURES, "rings_.load("),
     "hold": Site(DEPARTURES, "holding_.push_back(&outbox); holds_.store("),
     "holds": Site("network/departures.hh", "if (holds_.load("),
+    "enter_server": Site(SERVERS, "return !busy_.exchange("),
+    "leave_server": Site(SERVERS, "busy_.store("),
     "the_one": Site("network/network.hh", "the_one.load("),
     "stage": Site("network/trial.cc", "std::atomic_ref(words_[place]).load("),
     "meeting_begun": Site("osc_rmalock_compat.h", "__atomic_fetch_add(&meetings->open"),
@@ -150,6 +157,7 @@ RELAXED = {
     "network/neighbours.cc": "when the neighbours were asked; two threads may ask twice",
     "network/network.cc": "whether the limit of descriptors is close; an exchange follows",
     "network/outbox.cc": "under the mutex",
+    "network/servers.hh": "how many there are: a thread that misses one serves it in its next turn",
     "osc_rmalock.h": "whether there are GPUs: a flag without data",
     "osc_rmalock_compat.h": "how many failed processes were looked at: a number without data",
     "osc_rmalock_gpu.c": "whether there are GPUs: the same",

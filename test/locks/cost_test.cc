@@ -73,6 +73,12 @@ constexpr Price kPrices[] = {
      kOnePosted},
     {"n_cosed", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kOneAtomic},
     {"dqnl", kOneAtomic, kReadsNextAndLeaves, kOneAtomic, kReadsNextAndLeaves},
+    // A request, which its sender grants itself: it looks for what comes next, too.
+    {"srsl",
+     {.gets = 3 + 2, .atomics = 2, .posted = 3, .flushes = 1},
+     {.gets = 2, .atomics = 1},
+     {.gets = 3 + 2, .atomics = 2, .posted = 3, .flushes = 1},
+     {.gets = 2, .atomics = 1}},
     {"fompi_spin", kOneAtomic, kOnePosted, kOneAtomic, kOnePosted},
     {"fompi_rw", {.atomics = 2}, {.posted = 2}, kOneAtomic, kOnePosted},
 };

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "sim/cascade.hh"
+#include "sim/servers.hh"
 
 namespace rmalock::sim {
 namespace {
@@ -300,11 +302,13 @@ Result run_so_often(const Run& run, const Window& window, unsigned operations) {
                                   "that wait; at least {} are allowed",
                                   ranks, Cascade::kFirstWaiter + 1));
     Common common{LockTable(run), Tally(ranks, operations), Cascade(ranks, operations)};
+    Servers servers(window, common.table.windows());
     World world(
         run.window.layout,
         static_cast<Slot>(common.table.windows()) * window.slots() + words_of(run.benchmark),
         run.costs, run.seed,
-        [&](World& w, Rank rank) { Process(run, window, w, rank, common).repeat(operations); });
+        [&](World& w, Rank rank) { Process(run, window, w, rank, common).repeat(operations); },
+        servers.of_each_rank(), [&](World& w, Rank self) { servers.serve(w, self); });
     const auto all = static_cast<std::uint64_t>(ranks) * operations;
     world.run(std::max(run.budget, all) * kPatience);
     return common.tally.result(world);

@@ -14,6 +14,7 @@ test_sim_librmalock_sim_la_SOURCES = \
 	test/sim/benchmark.cc \
 	test/sim/benchmark.hh \
 	test/sim/cascade.hh \
+	test/sim/servers.hh \
 	test/sim/costs.cc \
 	test/sim/costs.def \
 	test/sim/costs.hh \

@@ -9,6 +9,7 @@
 
 #include "sim/benchmark.hh"
 #include "sim/plain_costs.hh"
+#include "sim/servers.hh"
 
 namespace rmalock::sim {
 namespace {
@@ -23,11 +24,14 @@ WindowRequest two_nodes(const std::string& lock) {
 template <class Process>
 void on_rank_0(const std::string& lock, const Costs& costs, Process process) {
     const Window window(two_nodes(lock));
-    World world(window.request().layout, window.slots(), costs, 1, [&](World& w, Rank rank) {
+    Servers servers(window, 1);
+    const auto on_each = [&](World& w, Rank rank) {
         SimFabric fabric(w, rank);
         if (rank == 0)
             process(w, fabric, *make_lock(window, fabric));
-    });
+    };
+    World world(window.request().layout, window.slots(), costs, 1, on_each, servers.of_each_rank(),
+                [&](World& w, Rank self) { servers.serve(w, self); });
     world.run();
 }
 

@@ -40,6 +40,11 @@ struct GateOf<Lock, true> {
 };
 
 template <class Lock>
+constexpr bool kServes = requires(Lock& lock) {
+    lock.await_and_serve(Rank{}, locks::Value{});
+};
+
+template <class Lock>
 class Gated final : public WindowLock {
     using Gate = typename GateOf<Lock, Lock::kTraits.own_lock_all>::Type;
 
@@ -58,6 +63,7 @@ class Gated final : public WindowLock {
     void acquire_all() override { gate_.enter_all(); }
     void release_all() override { gate_.leave_all(); }
     bool shares() const override { return Lock::kTraits.shared; }
+    locks::Value serve(Rank, locks::Value) override { return 0; }
 
   private:
     locks::LockEnv<SimFabric> env(const Window& window, SimFabric& fabric) {
@@ -95,6 +101,11 @@ class Ungated final : public WindowLock {
     void acquire_all() override { refuse(); }
     void release_all() override { refuse(); }
     bool shares() const override { return Lock::kTraits.shared; }
+    locks::Value serve(Rank home, locks::Value seen) override {
+        if constexpr (kServes<Lock>)
+            return lock_.await_and_serve(home, seen);
+        return seen;
+    }
 
   private:
     [[noreturn]] static void refuse() { throw Refused("lock_all of a lock without a gate"); }
@@ -109,6 +120,7 @@ struct Entry {
     locks::Footprint (*footprint)(const locks::MachineView&);
     locks::LockLimits (*limits)(const locks::Thresholds&, const locks::MachineView&);
     std::unique_ptr<WindowLock> (*make)(const Window&, SimFabric&);
+    std::unique_ptr<WindowLock> (*make_server)(const Window&, SimFabric&); ///< null: it has none
 };
 
 template <class Lock>
@@ -118,12 +130,18 @@ std::unique_ptr<WindowLock> make_one(const Window& window, SimFabric& fabric) {
     return std::make_unique<Gated<Lock>>(window, fabric);
 }
 
+template <class Lock>
+std::unique_ptr<WindowLock> make_ungated(const Window& window, SimFabric& fabric) {
+    return std::make_unique<Ungated<Lock>>(window, fabric);
+}
+
 const std::vector<Entry>& entries() {
     static const std::vector<Entry> all = [] {
         std::vector<Entry> made;
         locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
             using Lock = L<SimFabric>;
-            made.push_back({Lock::kTraits, Lock::footprint, Lock::limits, make_one<Lock>});
+            made.push_back({Lock::kTraits, Lock::footprint, Lock::limits, make_one<Lock>,
+                            kServes<Lock> ? make_ungated<Lock> : nullptr});
         });
         return made;
     }();
@@ -221,6 +239,14 @@ locks::GateNodes Window::gate_nodes(Rank self) const {
 
 std::unique_ptr<WindowLock> make_lock(const Window& window, SimFabric& fabric) {
     return find(window.request().lock).make(window, fabric);
+}
+
+bool has_servers(const Window& window) {
+    return find(window.request().lock).make_server != nullptr;
+}
+
+std::unique_ptr<WindowLock> make_server(const Window& window, SimFabric& fabric) {
+    return find(window.request().lock).make_server(window, fabric);
 }
 
 } // namespace rmalock::sim

@@ -80,9 +80,14 @@ class WindowLock {
     virtual void release_all() = 0;
     /// Whether shared holders are inside together.
     virtual bool shares() const = 0;
+    /// As the lock's server of `home`, which has found `seen` last: see locks/algorithms/srsl.hh.
+    virtual locks::Value serve(Rank home, locks::Value seen) = 0;
 };
 
 /// `window` and `fabric` outlive it.
 std::unique_ptr<WindowLock> make_lock(const Window& window, SimFabric& fabric);
+/// Whether each process has a server of its lock, which takes a lock of its own.
+bool has_servers(const Window& window);
+std::unique_ptr<WindowLock> make_server(const Window& window, SimFabric& fabric);
 
 } // namespace rmalock::sim

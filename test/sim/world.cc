@@ -11,12 +11,17 @@ namespace rmalock::sim {
 
 World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
              Process process)
-    : layout_(layout), costs_(costs), process_(std::move(process)), memory_(layout.ranks, slots),
-      random_(seed), states_(static_cast<std::size_t>(layout.ranks)),
-      server_free_(costs.served_by == ServedBy::cpu ? states_.size()
-                                                    : static_cast<std::size_t>(layout.nodes())),
+    : World(layout, slots, costs, seed, std::move(process), 0, {}) {}
+
+World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
+             Process process, Rank servers, Process server)
+    : layout_(layout), costs_(costs), process_(std::move(process)), server_(std::move(server)),
+      memory_(layout.ranks, slots), random_(seed),
+      states_(static_cast<std::size_t>(layout.ranks * (1 + servers))),
+      server_free_(static_cast<std::size_t>(costs.served_by == ServedBy::cpu ? layout.ranks
+                                                                             : layout.nodes())),
       sender_free_(static_cast<std::size_t>(layout.nodes())), stacks_(states_.size()) {
-    for (Rank r = 0; r < layout.ranks; ++r)
+    for (Rank r = 0; r < layout.ranks * (1 + servers); ++r)
         starts_.push_back({this, r});
     for (Start& start : starts_) {
         fibers_.push_back(std::make_unique<model::Fiber>(&World::run_process, &start,
@@ -28,7 +33,8 @@ World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t
 void World::run_process(void* start) {
     const Start& self = *static_cast<const Start*>(start);
     try {
-        self.world->process_(*self.world, self.rank);
+        World& world = *self.world;
+        (self.rank < world.layout_.ranks ? world.process_ : world.server_)(world, self.rank);
     } catch (...) { // it must not leave the fiber
         self.world->thrown_ = std::current_exception();
     }
@@ -74,7 +80,7 @@ void World::happen(const Event& event) {
 void World::go_on(Rank rank) {
     model::Fiber& fiber = *fibers_[static_cast<std::size_t>(rank)];
     fiber.resume();
-    finished_ += fiber.finished();
+    finished_ += rank < layout_.ranks && fiber.finished();
 }
 
 void World::suspend(Rank rank) {

@@ -42,7 +42,8 @@ struct Layout {
     Rank ranks_per_node = 1;
     Rank nodes_per_rack = 0; ///< 0: all in one
 
-    Rank node(Rank rank) const { return rank / ranks_per_node; }
+    /// Of a server (World) as well.
+    Rank node(Rank rank) const { return rank % ranks / ranks_per_node; }
     Rank nodes() const { return node(ranks - 1) + 1; }
     bool same_rack(Rank a, Rank b) const {
         return nodes_per_rack == 0 || node(a) / nodes_per_rack == node(b) / nodes_per_rack;
@@ -79,6 +80,10 @@ class World {
     /// `slots` words for each rank. `process` is what each does.
     World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
           Process process);
+    /// The same with `servers` at each rank, which have a core each and need not end. Server s of rank
+    /// r is rank (1 + s) * layout.ranks + r, and has no words.
+    World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed, Process process,
+          Rank servers, Process server);
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -219,7 +224,7 @@ class World {
 
     const Layout layout_;
     const Costs costs_;
-    const Process process_;
+    const Process process_, server_;
     Memory memory_;
     EventQueue queue_;
     Time now_{};

@@ -17,7 +17,7 @@
 //    L   [ inside:24 | OPEN:1 | closer:39 ]
 //                          lock_alls that this node's processes entered by L; while it is closed,
 //                          the rank that is to be told when the last of them has left
-//    EVENTS                of each node; a process that waits for G waits there
+//    EVENTS, LOOKED, COPY  of each node; a process that waits for G waits there
 //                          (node_event_count.hh)
 //    GONE                  at each rank: so many L have drained that this process has closed
 //
@@ -132,9 +132,9 @@
 // mode is an atomic for every node, all for one round trip, and again to tell those that wait; from
 // 3 to 2 a read as well, and another round trip, and one for each node whose lock_alls are inside;
 // from 0 to 2 the same, and a visit to each target that is held. A process that waits reads G once,
-// and once more each time it is told of a change: an atomic for every node, for one round trip.
+// and one of each node again when a change is told: an atomic for every node, for one round trip.
 // Windows of one node have no mode 3 and no holder records: all is on the node, and all P targets
-// are visited. Memory: 5 words per rank, of which 1 is used per window, 1 per process and 3 per
+// are visited. Memory: 7 words per rank, of which 1 is used per window, 1 per process and 5 per
 // node; and the holder records.
 //
 // Where: gate_word.hh has the word's fields, gate_rules.hh what its values admit and which mode
@@ -152,10 +152,10 @@ template <fabric::Fabric F, ReaderWriterLock L, template <class> class Waits = N
 class AllGate {
   public:
     /// Slots at each rank.
-    static constexpr Slot kSlots = 5;
+    static constexpr Slot kSlots = 7;
 
     /// G is slot `slot` of rank 0; M, L and EVENTS are the next ones of each node's first rank,
-    /// GONE is the last one of each rank.
+    /// GONE is the one behind of each rank, and LOOKED and COPY the last ones of each node's first.
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes = {}, Duration patience = {})
         : AllGate(fabric, lock, slot, nodes,
                   GateLimits::of(fabric.size(), nodes.all.size(), patience)) {}

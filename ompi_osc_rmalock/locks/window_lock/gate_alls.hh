@@ -77,7 +77,7 @@ class GateAlls {
                 parts_.template begin<kBy, Mode::ungated, Mode::revoking>(seen))
                 seen = revoke();
             else
-                seen = parts_.events.await(parts_.gate, [](Value g) {
+                seen = parts_.events.await([](Value g) {
                     return Rules::admits_alls(g) || Rules::mode(g) == Mode::ungated;
                 });
         }
@@ -95,7 +95,7 @@ class GateAlls {
         leave_gate();
         const auto is_over = [turn](Value g) { return Rules::turn_is_over(g, turn); };
         const auto end = parts_.fabric.after(past_.next(parts_.limits.patience));
-        past_.note(!parts_.events.await_until(parts_.gate, is_over, end).has_value());
+        past_.note(!parts_.events.await_until(is_over, end).has_value());
     }
 
     /// R1. Returns G.

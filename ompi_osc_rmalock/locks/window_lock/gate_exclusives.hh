@@ -109,9 +109,9 @@ class GateExclusives {
                 return Rules::mode(g) == Mode::ungated || Rules::mode(g) == Mode::alls ||
                        Rules::admits_exclusive(g, past_waiting);
             };
-            const std::optional<Value> seen =
-                past_waiting ? parts_.events.await(parts_.gate, is_for_me)
-                             : parts_.events.await_until(parts_.gate, is_for_me, end);
+            const std::optional<Value> seen = past_waiting
+                                                  ? parts_.events.await(is_for_me)
+                                                  : parts_.events.await_until(is_for_me, end);
             past_waiting = past_waiting || !seen;
             if (seen && Rules::mode(*seen) != Mode::alls)
                 return;

@@ -78,7 +78,8 @@ struct GateParts {
         : fabric(gate_fabric), gate{0, slot}, mark{places.mine, slot + 1},
           resolved_mark(fabric.resolve(mark)), count{places.mine, slot + 2}, gone{fabric.self(),
                                                                                   slot + 4},
-          nodes(places.all), limits(how), events(fabric, places.all, {places.mine, slot + 3}) {}
+          nodes(places.all), limits(how),
+          events(fabric, places.all, {{places.mine, slot + 3}, slot + 5}, gate) {}
 
     /// Exclusives have to go through the gate.
     bool marked() { return gated_always || fabric.get(resolved_mark) != 0; }

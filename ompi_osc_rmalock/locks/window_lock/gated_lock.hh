@@ -98,6 +98,11 @@ class GatedLock final : public WindowLock {
             return sections().take_over(target, exclusive);
         return {};
     }
+    bool has_server() const override { return kServes && !F::kOneNode; }
+    void serve() override {
+        if constexpr (kServes)
+            lock_.serve(fabric_.self());
+    }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
     Value most_in_a_row() const override {
         if constexpr (requires { lock_.most_in_a_row(); })
@@ -107,6 +112,7 @@ class GatedLock final : public WindowLock {
     }
 
   private:
+    static constexpr bool kServes = requires(Lock & lock) { lock.serve(Rank{}); };
     static constexpr bool kSections = TakesSections<Lock> && !F::kOneNode;
 
     auto sections() { return GatedSections<F, Lock, Gate>(fabric_, gate_); }

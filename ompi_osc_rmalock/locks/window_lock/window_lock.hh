@@ -49,6 +49,13 @@ class WindowLock {
     virtual Hold section_hold(bool) const { return {}; }
     virtual Hold take_over_section(Rank, bool) { return {}; }
 
+    /// Whether the lock of this process's target has a server, which grants it; else serve() is not
+    /// called.
+    virtual bool has_server() const { return false; }
+    /// Grants what processes of other nodes have asked for. Any thread, and several at a time; it
+    /// does not wait.
+    virtual void serve() {}
+
     /// How many exclusives of a node may follow one another before those of other nodes that wait.
     virtual Value most_in_a_row() const = 0;
 };

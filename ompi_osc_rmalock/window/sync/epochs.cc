@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host.hh"
+#include "network/network.hh"
 
 namespace rmalock::window {
 
@@ -18,7 +19,13 @@ Epochs::Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
       only_lock_(fast_path_ ? kFastPathFree : kFastPathOff),
       may_defer_(std::string_view(spec.params.defer) == "auto" && remote_ != nullptr && !threads_ &&
                  !failures_.tolerated() && plan.domain() == fabric::Domain::cpu &&
-                 flavor_ != RMALOCK_FLAVOR_DYNAMIC && lock_->takes_sections()) {}
+                 flavor_ != RMALOCK_FLAVOR_DYNAMIC && lock_->takes_sections()) {
+    if (remote_ == nullptr || !lock_->has_server())
+        return;
+    remote_->share_with_threads();
+    const auto serve = [](void* lock) { static_cast<locks::WindowLock*>(lock)->serve(); };
+    served_.emplace(network::Network::get()->servers(), network::Servers::Server{serve, lock_});
+}
 
 std::unique_ptr<locks::WindowLock> Epochs::make_lock(const Plan& plan) {
     if (!threads_ && remote_ == nullptr)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "locks/window_lock/gated_lock.hh"
+#include "network/servers.hh"
 #include "window/diag/observed.hh"
 #include "window/sync/courtesy.hh"
 #include "window/sync/epoch.hh"
@@ -151,6 +152,7 @@ class Epochs : public Observed {
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
     locks::WindowLock* const lock_; ///< whichever it is
+    std::optional<network::Servers::Place> served_;
     /// It is word_lock_, and all there is to a lock is to acquire it (fast_path.hh).
     const bool fast_path_;
 

@@ -9,7 +9,8 @@ namespace rmalock::check::all_gate_fault {
 
 // Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
 // EVENTS too, GONE of each rank.
-inline constexpr Slot kG = 0, kM = 1, kL = 2, kEvents = 3, kGone = 4;
+inline constexpr Slot kG = 0, kM = 1, kL = 2, kEvents = 3, kGone = 4, kLooked = 5, kCopy = 6,
+                      kSlots = 7;
 using G = locks::GateWord;
 /// Of a lock_all.
 inline constexpr bool arrives(Word w, Value operand) {
@@ -26,7 +27,7 @@ struct SectionLooksFirst : Sound {
     Value seen(Word w, Value v) { return w.slot == kM && taken_ ? 0 : v; }
     void done(Verb verb, Word w, Value) {
         if (verb == Verb::compare_swap)
-            taken_ = w.slot > kGone;
+            taken_ = w.slot >= kSlots;
         else if (verb != Verb::get)
             taken_ = false;
     }
@@ -71,7 +72,7 @@ struct Unvisited {
 };
 
 // Slots from here on are holder records, in front of a lock that does not queue.
-inline constexpr Slot kHolders = 6;
+inline constexpr Slot kHolders = kSlots + 1;
 
 /// An exclusive does not enter in its holder record what it is about to acquire.
 struct NoEntry : Sound {
@@ -179,15 +180,17 @@ struct SilentTurn : TellsAfter {
 template <class F>
 class IgnoresTurn {
   public:
-    IgnoresTurn(F& fabric, std::span<const Rank>, Word) : fabric_(fabric) {}
+    using Words = typename locks::NodeEventCount<F>::Words;
+    IgnoresTurn(F& fabric, std::span<const Rank>, const Words&, Word watched)
+        : fabric_(fabric), watched_(watched) {}
     void advance() {}
     template <fabric::Predicate P>
-    Value await(Word w, P pred) {
-        return fabric_.await(w, in_every_turn(pred));
+    Value await(P pred) {
+        return fabric_.await(watched_, in_every_turn(pred));
     }
     template <fabric::Predicate P>
-    std::optional<Value> await_until(Word w, P pred, fabric::Moment end) {
-        return fabric_.await_until(w, in_every_turn(pred), end);
+    std::optional<Value> await_until(P pred, fabric::Moment end) {
+        return fabric_.await_until(watched_, in_every_turn(pred), end);
     }
 
   private:
@@ -201,6 +204,7 @@ class IgnoresTurn {
         };
     }
     F& fabric_;
+    const Word watched_;
 };
 
 /// A process that has settled a mode tells nobody.

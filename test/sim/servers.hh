@@ -1,0 +1,37 @@
+// The servers of simulated windows' locks, where they have any (locks/algorithms/srsl.hh).
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "sim/window.hh"
+
+namespace rmalock::sim {
+
+/// The servers of a run's windows, one of each at each rank.
+class Servers {
+  public:
+    Servers(const Window& window, std::size_t windows)
+        : window_(window), each_(has_servers(window) ? static_cast<Rank>(windows) : 0) {}
+
+    Rank of_each_rank() const { return each_; }
+    void serve(World& world, Rank self) {
+        const Rank ranks = world.layout().ranks;
+        One& mine = all_.emplace_back(world, self, static_cast<Slot>(self / ranks - 1), window_);
+        for (locks::Value seen = 0;;)
+            seen = mine.lock->serve(self % ranks, seen);
+    }
+
+  private:
+    struct One {
+        SimFabric fabric;
+        std::unique_ptr<WindowLock> lock;
+        One(World& world, Rank self, Slot number, const Window& window)
+            : fabric(world, self, number * window.slots()), lock(make_server(window, fabric)) {}
+    };
+    const Window& window_;
+    Rank each_;
+    std::deque<One> all_; ///< not on their fibers, which never end
+};
+
+} // namespace rmalock::sim
