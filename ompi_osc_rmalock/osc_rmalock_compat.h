@@ -172,6 +172,31 @@ static inline bool osc_rmalock_all_is_published(void) {
     return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
 }
 
+#if OMPI_MAJOR_VERSION >= 5
+/* By way of the process's host, which has what this one has not fetched yet: Open MPI 5.0 brings to a
+ * process what another one has published only when it first asks for it, whatever its parameters say. A
+ * host that has no such thing is asked for so many seconds. */
+static inline bool osc_rmalock_published_there(const char* key, const opal_process_name_t* name,
+                                               uint64_t* value) {
+    const int patience = 10;
+    pmix_proc_t process;
+    pmix_info_t timeout;
+    pmix_value_t* found = NULL;
+    OPAL_PMIX_CONVERT_NAME(&process, name);
+    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &patience, PMIX_INT);
+    const bool is = PMIX_SUCCESS == PMIx_Get(&process, key, &timeout, 1, &found) && NULL != found &&
+                    PMIX_UINT64 == found->type;
+    if (is) {
+        *value = found->data.uint64;
+    }
+    if (NULL != found) {
+        PMIX_VALUE_RELEASE(found);
+    }
+    PMIX_INFO_DESTRUCT(&timeout);
+    return is;
+}
+#endif
+
 /* What a process of the job (osc_rmalock_process) has published. False: nothing. */
 static inline bool osc_rmalock_published(const char* key, uint64_t process, uint64_t* value) {
     opal_process_name_t name = {.jobid = (opal_jobid_t)(process >> 32),
@@ -179,6 +204,9 @@ static inline bool osc_rmalock_published(const char* key, uint64_t process, uint
     int rc;
 #if OMPI_MAJOR_VERSION >= 5
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, PMIX_UINT64);
+    if (OPAL_SUCCESS != rc) {
+        return osc_rmalock_published_there(key, &name, value);
+    }
 #else
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, OPAL_UINT64);
 #endif

@@ -19,62 +19,64 @@ void osc_rmalock_peers_publish(void) {
     osc_rmalock_publish(key, RMALOCK_BUILD_ID);
 }
 
-/* By rank in MPI_COMM_WORLD: whether the process is known to be alike. Several threads may create
- * windows. */
+typedef enum { UNKNOWN, ALIKE, ANOTHER_BUILD, NOT_THERE } peer_t;
+
+/* What processes have, by rank in MPI_COMM_WORLD. Several threads may create windows. */
 static struct {
     pthread_mutex_t mutex;
-    bool* alike;
+    peer_t* peers;
     size_t room;
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_known(size_t process) {
+static peer_t what_is_known(size_t process) {
     pthread_mutex_lock(&known.mutex);
-    const bool is = process < known.room && known.alike[process];
+    const peer_t has = process < known.room ? known.peers[process] : UNKNOWN;
     pthread_mutex_unlock(&known.mutex);
-    return is;
+    return has;
 }
 
-static void remember(size_t process) {
+static peer_t remember(size_t process, peer_t has) {
     pthread_mutex_lock(&known.mutex);
     if (process >= known.room) {
         const size_t room = 2 * (process + 1);
-        bool* const alike = (bool*)realloc(known.alike, room);
-        if (NULL != alike) {
-            memset(alike + known.room, 0, room - known.room);
-            known.alike = alike;
+        peer_t* const peers = (peer_t*)realloc(known.peers, room * sizeof *peers);
+        if (NULL != peers) {
+            for (size_t i = known.room; i < room; ++i) {
+                peers[i] = UNKNOWN;
+            }
+            known.peers = peers;
             known.room = room;
         }
     }
     if (process < known.room) {
-        known.alike[process] = true;
+        known.peers[process] = has;
     }
     pthread_mutex_unlock(&known.mutex);
+    return has;
 }
 
 void osc_rmalock_peers_forget(void) {
     pthread_mutex_lock(&known.mutex);
-    free(known.alike);
-    known.alike = NULL;
+    free(known.peers);
+    known.peers = NULL;
     known.room = 0;
     pthread_mutex_unlock(&known.mutex);
 }
 
-typedef enum { ALIKE, ANOTHER_BUILD, NOT_THERE } peer_t;
-
 static peer_t look_at(uint64_t process) {
     uint64_t build;
     const size_t rank = (uint32_t)process;
-    if (process >> 32 != osc_rmalock_process() >> 32 || is_known(rank)) {
+    if (process >> 32 != osc_rmalock_process() >> 32) {
         return ALIKE;
     }
+    const peer_t has = what_is_known(rank);
+    if (UNKNOWN != has) {
+        return has;
+    }
     if (!osc_rmalock_published(key, process, &build)) {
-        return NOT_THERE;
+        return remember(rank, NOT_THERE);
     }
-    if (RMALOCK_BUILD_ID != build) {
-        return ANOTHER_BUILD;
-    }
-    remember(rank);
-    return ALIKE;
+    return remember(rank, RMALOCK_BUILD_ID == build ? ALIKE : ANOTHER_BUILD);
 }
 
 int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size) {

@@ -64,8 +64,8 @@ CLAIMS = [
           "a grant costs the paper a message and a wake-up, 4 to 11 us; in the model it is a put of 1.2 us, and N-CoSED's "
           "holder sends its puts one after another, 0.4 us each"),
     Claim("SRSL's cascade of shared locks takes 25 % longer than N-CoSED's", "16 waiters", shared_by_server,
-          "N-CoSED's holder learns from the home who waits, a round trip, before it wakes them; the server knows, and has a core "
-          "of its own"),
+          "N-CoSED's holder asks the home for those that wait, a round trip, before it wakes them; the server knows them, and has "
+          "a core of its own"),
     Claim("DQNL's cascade of exclusive locks takes as long as N-CoSED's", "16 waiters", exclusive, ""),
     Claim("SRSL's cascade of exclusive locks takes longer than N-CoSED's", "16 waiters", exclusive_by_server, ""),
     Claim("Ours: pf_cohort's cascade of shared locks takes no longer than N-CoSED's", "16 waiters",
