@@ -44,8 +44,8 @@
 // Overtaking: none. A shared lock waits behind exclusives that wait (no patience).
 //
 // Cost off node: acquire 1 atomic and a posted put, then the grant: 2 round trips, of which one is
-// the home's to begin; release 1 posted add. While the home computes and has no progress thread,
-// nothing is granted.
+// the home's to begin; release 1 posted add. While the home computes, nothing that other nodes send
+// is served, unless a progress thread does it, which adapters do not wake.
 // Memory: 2 words per target, a ring of as many words as there are processes, 512 at most, and the
 // queue nodes (qnodes.hh).
 #pragma once
