@@ -119,6 +119,11 @@ struct samples sample_origin(struct bench* bench, repeat_fn repeat);
 /* The same for operations in which every rank takes part; valid on the origin. */
 struct samples sample_together(struct bench* bench, repeat_fn repeat);
 
+/* Another sequence on each rank, the same in each run. */
+uint64_t random_bits(void);
+/* True in so many percent of the calls. */
+bool random_percent(double percent);
+
 /* Computation that touches no memory and calls nothing: n dependent steps. */
 void compute(int64_t steps);
 /* Steps that take about this long when nothing disturbs them. */

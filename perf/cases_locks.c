@@ -27,25 +27,8 @@ struct share {
 /* Reading the clock costs as much as a lock; so many pass between two looks at the deadline. */
 enum { LOCKS_PER_LOOK = 16 };
 
-static uint64_t draw(void) {
-    static uint64_t state = 0;
-    if (0 == state) {
-        int rank;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(rank + 1);
-    }
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
-static bool draw_writer(double percent) {
-    return (double)(draw() >> 11) * 0x1p-53 * 100 < percent;
-}
-
 static void spin_1_to_4_us(void) {
-    const double end = now_ns() + 1000 + (double)(draw() % 3001);
+    const double end = now_ns() + 1000 + (double)(random_bits() % 3001);
     while (now_ns() < end)
         continue;
 }
@@ -96,7 +79,7 @@ static void acquire_and_release(struct bench* bench, const struct workload* work
 /* --- phases ----------------------------------------------------------------------------------- */
 
 static void one_lock(struct bench* bench, const struct workload* work, struct share* share) {
-    const bool writer = work->one_writer ? ORIGIN == bench->rank : draw_writer(work->writers);
+    const bool writer = work->one_writer ? ORIGIN == bench->rank : random_percent(work->writers);
     const double start = work->each_timed ? now_ns() : 0;
     acquire_and_release(bench, work, writer);
     if (work->each_timed) {

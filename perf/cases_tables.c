@@ -27,17 +27,6 @@ struct turns {
     double elapsed;
 };
 
-static uint64_t next_random(void) {
-    static uint64_t state = 0;
-    if (0 == state) {
-        int rank;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        state = UINT64_C(0xd1342543de82ef95) * (uint64_t)(rank + 1);
-    }
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return state >> 33;
-}
-
 static void* array_new(size_t count, size_t bytes) {
     void* array = calloc(count > 0 ? count : 1, bytes);
     if (NULL == array)
@@ -98,10 +87,10 @@ static void table_free(const struct bench* bench, struct lock_table* table) {
 }
 
 static int draw_lock(const struct lock_table* table) {
-    const bool local = (double)(next_random() % 10000) < table->local * 100;
+    const bool local = random_percent(table->local);
     if ((local && table->here_count > 0) || 0 == table->elsewhere_count)
-        return table->here[next_random() % (uint64_t)table->here_count];
-    return table->elsewhere[next_random() % (uint64_t)table->elsewhere_count];
+        return table->here[random_bits() % (uint64_t)table->here_count];
+    return table->elsewhere[random_bits() % (uint64_t)table->elsewhere_count];
 }
 
 static int bucket_of(double ns) {

@@ -117,3 +117,22 @@ int64_t compute_steps_for(double nanoseconds) {
     }
     return (int64_t)(nanoseconds / step_ns) + 1;
 }
+
+/* --- what is drawn ---------------------------------------------------------------------------- */
+
+uint64_t random_bits(void) {
+    static uint64_t state = 0;
+    if (0 == state) {
+        int rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(rank + 1);
+    }
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+bool random_percent(double percent) {
+    return (double)(random_bits() >> 11) * 0x1p-53 * 100 < percent;
+}

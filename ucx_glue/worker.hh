@@ -219,8 +219,8 @@ class Worker {
     /// The same for something that the peer is to do. Throws PeerLost if it has gone.
     template <class Done>
     void wait_for(const fabric::Waiter& waiter, const Peer& peer, Done&& done) {
-        bool was_done =
-            false; // once: what is done() may be undone by another thread's next operation
+        // Asked once: another thread's next operation may undo what was done.
+        bool was_done = false;
         wait_for(waiter, [&] {
             was_done = done();
             return was_done || peer.lost();
