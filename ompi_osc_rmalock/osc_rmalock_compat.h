@@ -197,17 +197,20 @@ static inline bool osc_rmalock_published_there(const char* key, const opal_proce
 }
 #endif
 
-/* What a process of the job (osc_rmalock_process) has published. False: nothing. */
-static inline bool osc_rmalock_published(const char* key, uint64_t process, uint64_t* value) {
+/* What a process of the job (osc_rmalock_process) has published. False: nothing, or nothing that is known here
+ * and its host may not be asked. */
+static inline bool osc_rmalock_published(const char* key, uint64_t process, bool ask_its_host,
+                                         uint64_t* value) {
     opal_process_name_t name = {.jobid = (opal_jobid_t)(process >> 32),
                                 .vpid = (opal_vpid_t)(uint32_t)process};
     int rc;
 #if OMPI_MAJOR_VERSION >= 5
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, PMIX_UINT64);
-    if (OPAL_SUCCESS != rc) {
+    if (OPAL_SUCCESS != rc && ask_its_host) {
         return osc_rmalock_published_there(key, &name, value);
     }
 #else
+    (void)ask_its_host; /* all is here */
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, OPAL_UINT64);
 #endif
     return OPAL_SUCCESS == rc;

@@ -28,6 +28,10 @@ static struct {
     size_t room;
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+/* Held while PMIx is asked. Of PMIx_Get calls that several threads make side by side for one process of
+ * another host, some never return and others find nothing (PMIx 5.0.7). */
+static pthread_mutex_t one_asks = PTHREAD_MUTEX_INITIALIZER;
+
 static peer_t what_is_known(size_t process) {
     pthread_mutex_lock(&known.mutex);
     const peer_t has = process < known.room ? known.peers[process] : UNKNOWN;
@@ -35,7 +39,7 @@ static peer_t what_is_known(size_t process) {
     return has;
 }
 
-static peer_t remember(size_t process, peer_t has) {
+static void remember(size_t process, peer_t has) {
     pthread_mutex_lock(&known.mutex);
     if (process >= known.room) {
         const size_t room = 2 * (process + 1);
@@ -52,7 +56,6 @@ static peer_t remember(size_t process, peer_t has) {
         known.peers[process] = has;
     }
     pthread_mutex_unlock(&known.mutex);
-    return has;
 }
 
 void osc_rmalock_peers_forget(void) {
@@ -63,22 +66,34 @@ void osc_rmalock_peers_forget(void) {
     pthread_mutex_unlock(&known.mutex);
 }
 
-static peer_t look_at(uint64_t process) {
+/* Asks, unless another thread has asked meanwhile. UNKNOWN: only its host knows. */
+static peer_t ask(uint64_t process, bool its_host) {
     uint64_t build;
     const size_t rank = (uint32_t)process;
+    pthread_mutex_lock(&one_asks);
+    peer_t has = what_is_known(rank);
+    if (UNKNOWN == has) {
+        if (osc_rmalock_published(key, process, its_host, &build)) {
+            has = RMALOCK_BUILD_ID == build ? ALIKE : ANOTHER_BUILD;
+        } else if (its_host) {
+            has = NOT_THERE;
+        }
+        remember(rank, has);
+    }
+    pthread_mutex_unlock(&one_asks);
+    return has;
+}
+
+static peer_t look_at(uint64_t process, bool ask_its_host) {
     if (process >> 32 != osc_rmalock_process() >> 32) {
         return ALIKE;
     }
-    const peer_t has = what_is_known(rank);
-    if (UNKNOWN != has) {
-        return has;
-    }
-    if (!osc_rmalock_published(key, process, &build)) {
-        return remember(rank, NOT_THERE);
-    }
-    return remember(rank, RMALOCK_BUILD_ID == build ? ALIKE : ANOTHER_BUILD);
+    const peer_t has = what_is_known((uint32_t)process);
+    return UNKNOWN == has ? ask(process, ask_its_host) : has;
 }
 
+/* The first process of those that are known to be alike says why. A host without rmalock lets the one that asks wait for
+ * seconds (Open MPI 5.0), so when one process lacks it no further one is asked for. */
 int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size) {
     int first_alike = -1, lacking = -1;
     peer_t has = ALIKE;
@@ -86,7 +101,7 @@ int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_
         return -1;
     }
     for (int r = 0; r < ompi_comm_size(comm) && (lacking < 0 || first_alike < 0); ++r) {
-        const peer_t peer = look_at(osc_rmalock_process_of(comm->c_local_group, r));
+        const peer_t peer = look_at(osc_rmalock_process_of(comm->c_local_group, r), lacking < 0);
         if (ALIKE == peer && first_alike < 0) {
             first_alike = r;
         } else if (ALIKE != peer && lacking < 0) {
