@@ -31,6 +31,7 @@ unit_sources = \
 	test/unit/groups_test.cc \
 	test/unit/held_test.cc \
 	test/unit/loops_test.cc \
+	test/unit/patience_test.cc \
 	test/unit/memory_test.cc \
 	test/unit/message_check_test.cc \
 	test/unit/lock_config_test.cc \
