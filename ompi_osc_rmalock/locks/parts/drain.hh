@@ -46,6 +46,9 @@ struct DrainWord {
     static constexpr Value drainer(Value v) { return v & kNameMask; }
 };
 
+// Below 0 as well: those that leave before the drainer has added them.
+static_assert(std::int64_t{fabric::kMostRanks} < std::int64_t{1} << (63 - kNameBits));
+
 /// Of a target.
 struct DrainWords {
     Word ro, join;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "fabric/layout.hh"
 #include "locks/lock.hh"
 
 namespace rmalock::locks {
@@ -77,6 +78,9 @@ struct GateWord {
     }
 };
 
+// A process is in one lock_all, and a target has one exclusive owner.
+static_assert(fabric::kMostRanks < GateWord::kOneExclusive / GateWord::kOneAll);
+static_assert(fabric::kMostRanks < GateWord::kOneWaiting / GateWord::kOneExclusive);
 static_assert(GateWord::turn(GateWord::without_waiting(GateWord::kOneWaiting)) == 1);
 static_assert(GateWord::without_waiting(7 * GateWord::kOneTurn + GateWord::kOneWaiting) == 0);
 static_assert(GateWord::without_waiting(2 * GateWord::kOneWaiting) == GateWord::kOneWaiting);
