@@ -1,7 +1,18 @@
 // The table of what is checked; see cases.hh.
 #include "cases.hh"
 
+#include <fmt/format.h>
+
 namespace rmalock::check {
+
+Case in_at_most(std::uint32_t rounds, Case c, std::uint32_t most, std::int64_t announcing_slot) {
+    c.program.most_rounds = rounds;
+    c.program.watch_overtaking = true;
+    c.program.bound[index_of(Mode::exclusive)] = most;
+    c.program.announcing_slot = announcing_slot;
+    c.configuration += fmt::format(", at most {}", rounds);
+    return c;
+}
 
 Case with_store_buffer(Case c) {
     c.configuration += ", stores linger";

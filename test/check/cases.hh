@@ -33,6 +33,11 @@ Case with_store_buffer(Case c);
 /// that later; on processors with store buffers.
 Case with_late_adapters(Case c);
 
+/// The same case with at most so many rounds, in which a writer that has announced itself by a read-modify-write of this
+/// slot (-1: by its first one) is overtaken `most` times.
+Case in_at_most(std::uint32_t rounds, Case c, std::uint32_t most,
+                std::int64_t announcing_slot = -1);
+
 /// All cases, in the order of the table.
 const std::vector<Case>& all_cases();
 

@@ -170,6 +170,11 @@ void add_in_rounds(std::vector<Case>& cases) {
     add(rounds(pf_cohort("1W+2R N=1 once", {w1, r1, r1}, alone)));
     add(rounds(deep(pf_cohort("1W+2R N=1", {w2, r2, r2}, alone), 4)));
     add(rounds(pf_cohort("1W once+2R N=1", {w1, r2, r2}, alone)));
+    // The reader may be in by S already, and have yet to admit the others of its node.
+    Machine no_members = alone;
+    no_members.limits.members.k_in = 100;
+    add(in_at_most(1, rounds(pf_cohort("1W+1R x4 N=1, no members", {w1, reader(4)}, no_members)),
+                   1 + 1, pf_cohort_fault::kS));
     add(rounds(pf_cohort("2W+1R N=1", {w2, w2, r2}, alone)));
     add(rounds(pf_cohort("2W+1R N=2", {w2, w2, r2}, two)));
     add(rounds(pf_cohort("2W+2R N=2 once", {w1, w1, r1, r1}, two)));

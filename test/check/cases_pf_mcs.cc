@@ -117,6 +117,9 @@ void add_passing(std::vector<Case>& cases) {
     add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
     in_rounds("hold and wait T_L=1", kHoldAndWait);
     in_rounds("hold and receive T_L=1", kHoldAndReceive);
+    const std::vector<Script> passing = {w1, reader(3), reader(3)};
+    in_rounds("1W+2R x3 T_L=1", passing);
+    cases.back() = in_at_most(1, std::move(cases.back()), 2);
     std::vector<Script> two_writers = kHoldAndWait;
     two_writers.push_back(two_writers.back());
     in_rounds("hold and wait, 2 writers T_L=1", two_writers);
@@ -155,6 +158,10 @@ void add_mutants(std::vector<Case>& cases) {
     // The deadlocks that joining is for.
     cases.push_back(mutant_in_rounds<NeverJoins>("never_joins", Failure::deadlock, "hold and wait",
                                                  kHoldAndWait));
+    cases.push_back(mutant_in_rounds<Sound>("a_round_too_many", Failure::bypass, "1W+2R x3",
+                                            {w1, reader(3), reader(3)}));
+    cases.back() = in_at_most(1, std::move(cases.back()), 2);
+    cases.back().program.most_rounds = 2;
     cases.push_back(mutant<Sound>("no_rounds", Failure::deadlock, "hold and wait", kHoldAndWait));
     cases.push_back(
         mutant<Sound>("no_rounds", Failure::deadlock, "hold and receive", kHoldAndReceive));

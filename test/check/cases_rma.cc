@@ -85,6 +85,9 @@ void add_rma_rw_in_rounds(std::vector<Case>& cases) {
         cases.push_back(c);
     };
     in_rounds("1W+2R N=1", {w2, r2, r1}, rounds);
+    in_rounds("1W+2R x3 N=1 T_DC=3", {w1, reader(3), reader(3)}, shared_counter);
+    cases.back() = in_at_most(1, std::move(cases.back()), 2);
+    cases.back().program.announcing_operand = locks::RmaRwWords::kWrite;
     in_rounds("2W+1R N=1", {w2, w2, r2}, rounds);
     in_rounds("2W+2R N=1 once", {w1, w1, r1, r1}, rounds);
     in_rounds("2W+1R N=2", {w2, w2, r2}, rounds_of_nodes);

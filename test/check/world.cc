@@ -80,7 +80,7 @@ void World::choices(std::vector<Choice>& out) const {
     for (Rank r = 0; r < program_.ranks; ++r) {
         if (can_go(r))
             out.push_back({r, Choice::go});
-        if (!program_.patient && !process(r).finished &&
+        if (rounds_ < program_.most_rounds && !process(r).finished &&
             process(r).request.verb == Verb::await_until)
             out.push_back({r, Choice::give_up});
     }
@@ -116,7 +116,7 @@ std::string World::stuck_processes() const {
 }
 
 Fingerprint World::fingerprint() const {
-    Fingerprint f = memory_.fingerprint();
+    Fingerprint f = memory_.fingerprint() + mix(processes_.size(), rounds_);
     for (std::size_t r = 0; r < processes_.size(); ++r)
         f += mix(mix(r, processes_[r].history), processes_[r].wait.overtaken);
     return f;
@@ -141,6 +141,8 @@ void World::step(Rank rank, bool give_up) {
         p.before_look = p.history;
     const std::uint64_t chances = chances_to_keep(rank);
     p.gave_up = give_up;
+    if (give_up && program_.most_rounds != kEndlessRounds)
+        ++rounds_;
     p.result = give_up ? 0 : take_effect(rank, p.request);
     watch_chances(chances);
     note_use(rank, p.request.verb, p.request.word, p.request.near);
@@ -477,12 +479,14 @@ void World::save(State& state) const {
     state.memory = memory_;
     state.processes = processes_;
     state.occupancy = occupancy_;
+    state.rounds = rounds_;
 }
 
 void World::restore(const State& state) {
     memory_ = state.memory;
     processes_ = state.processes;
     occupancy_ = state.occupancy;
+    rounds_ = state.rounds;
 }
 
 void World::tell(Rank rank, const NextVerb& request, Value result, bool give_up) {

@@ -22,6 +22,8 @@ using model::Fiber;
 
 class World;
 
+inline constexpr std::uint32_t kEndlessRounds = ~std::uint32_t{0};
+
 /// What runs: how many processes, how much memory, and what each process does.
 struct Program {
     Rank ranks = 0;
@@ -33,13 +35,14 @@ struct Program {
     bool watch_data = true;       ///< a process that enters must find the data of those that left
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool adapters_linger = false; ///< what adapters write CPUs see later; see memory.hh
-    bool patient = false;         ///< waits that may end do not: for bounds on overtaking
     bool last_first = false;      ///< add_each and fetch_each begin with the last word
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     /// Words of this slot count events, and are compared with nothing but what the same process has
     /// read there last (locks/parts/node_event_count.hh). So of their values only that is kept: see
     /// World::look. -1: there are none.
     std::int64_t event_slot = -1;
+    /// So many times a wait with a patience may end before what it waits for has come, in all processes together.
+    std::uint32_t most_rounds = kEndlessRounds;
     OvertakenBound bound{};
     /// A process that waits for the lock in this mode, and could go on, can until it does: else
     /// others may take every chance of its.
@@ -205,6 +208,7 @@ class World {
     WordUses uses_;
     std::vector<Process> processes_;
     std::vector<Occupancy> occupancy_;
+    std::uint32_t rounds_ = 0; ///< counted where they have a limit
     std::vector<Start> starts_;
     model::Stacks stacks_;
     std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -220,6 +224,7 @@ struct World::State {
     Memory memory{0, 0};
     std::vector<Process> processes;
     std::vector<Occupancy> occupancy;
+    std::uint32_t rounds = 0;
 };
 
 } // namespace rmalock::check
