@@ -106,8 +106,7 @@
 //
 // == Atomicity domains ==
 //   Domain::cpu   every read-modify-write of a word, from any process, is done by CPUs and is
-//   atomic
-//                 with every other one and with puts and CPU stores.
+//                 atomic with every other one and with puts and CPU stores.
 //   Domain::nic   the network adapter does the read-modify-writes of remote processes. They are
 //                 atomic with each other only. Therefore every word is used as one of
 //                   atomic   add, fetch_add, swap, compare_swap, get, await; never put

@@ -2,11 +2,10 @@
 // all others.
 //
 // Domain::cpu   a word's read-modify-writes are all done by CPUs, on its node by the caller's, from
-// other
-//               nodes by the CPU that serves the network.
+//               other nodes by the CPU that serves the network.
 // Domain::nic   every read-modify-write, even of one's own words, goes through the network adapter;
-// loads,
-//               and stores to words that nobody modifies atomically, stay with the CPU on the node.
+//               loads, and stores to words that nobody modifies atomically, stay with the CPU on
+//               the node.
 #pragma once
 
 #include <optional>

@@ -102,8 +102,7 @@ Remote::Reachable& Remote::reachable(Rank target) {
     return found;
 }
 
-// ---- words
-// ----------------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 std::uint64_t Remote::fetch(Word word, ucx::Fetch what, std::uint64_t operand,
                             std::uint64_t desired) {
@@ -252,8 +251,7 @@ void Remote::flush_all() {
     or_end_the_job([&] { count_round_trip(worker().flush_words(waiter_)); });
 }
 
-// ---- data
-// -----------------------------------------------------------------------------------------------
+// ---- data ---------------------------------------------------------------------------------------
 
 void Remote::move(Direction direction, Rank target, void* origin, std::size_t bytes,
                   std::uint64_t offset, ucx::Completion* completion) {

@@ -43,8 +43,7 @@ class Remote final : public fabric::RemoteWords {
     /// Once the domain is known.
     void set_domain(fabric::Domain domain);
 
-    // ---- words
-    // --------------------------------------------------------------------------------------
+    // ---- words ----------------------------------------------------------------------------------
     fabric::Value get(fabric::Word word) override;
     fabric::Value fetch_add(fabric::Word word, fabric::Value operand) override;
     fabric::Value swap(fabric::Word word, fabric::Value desired) override;
@@ -61,8 +60,7 @@ class Remote final : public fabric::RemoteWords {
     void flush(Rank rank) override;
     void flush_all() override;
 
-    // ---- data
-    // ---------------------------------------------------------------------------------------
+    // ---- data -----------------------------------------------------------------------------------
     /// `bytes` between `origin` and `offset` bytes into the memory of `target`; complete after a
     /// flush.
     void move(Direction direction, Rank target, void* origin, std::size_t bytes,

@@ -1,14 +1,12 @@
 // The parameter `topology`: which elements the locks' trees are made of.
 //
-//     topology = "auto" | "flat" | level { "," level }          from the smallest elements to the
-//     largest level    = ( "l3" | "numa" ) [ ":" n ]    the caches or memories that hwloc finds;
-//     with n: each node's
-//                                               (l3: each numa's) processes dealt out to n of them,
-//                                               in order
-//              | "node" [ ":" n ]               the nodes of the job; with n: of n successive ranks
-//              each | "rack" [ ":" n ]               the nodes on one switch, as Slurm says; with
-//              n: n
-//                                               successive nodes each
+//     topology = "auto" | "flat" | level { "," level }      from the smallest elements to the largest
+//     level    = ( "l3" | "numa" ) [ ":" n ]                the caches or memories that hwloc finds
+//              | "node" [ ":" n ]                           the nodes of the job
+//              | "rack" [ ":" n ]                           the nodes on one switch, as Slurm says
+//
+// With n: of numa, each node's processes dealt out to n elements, in order (of l3, each numa's); of
+// node, n successive ranks each; of rack, n successive nodes each.
 //
 // At most three levels. "auto" takes those of rack, node, numa and l3 that divide the processes;
 // "flat" none.

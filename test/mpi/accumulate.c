@@ -233,8 +233,7 @@ static void zero_counts_and_proc_null(void) {
     window_close(&w);
 }
 
-// --- Contention
-// ------------------------------------------------------------------------------------
+// --- Contention ----------------------------------------------------------------------------------
 
 enum { CONTENDED = 48, TIMES = 400 };
 
@@ -614,8 +613,7 @@ static void mixed_family(void) {
     window_close(&w);
 }
 
-// --- Order
-// -------------------------------------------------------------------------------------------
+// --- Order ---------------------------------------------------------------------------------------
 
 /// From one origin to one location, accumulates take effect in the order of the calls.
 static void same_origin_order(void) {

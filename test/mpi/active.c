@@ -39,8 +39,7 @@ static MPI_Group group_of_one(int rank) {
     return group_of(&rank, 1);
 }
 
-// --- Fence
-// ---------------------------------------------------------------------------------------------
+// --- Fence ---------------------------------------------------------------------------------------
 
 /// Everybody puts to everybody, fence by fence; values are read between the fences without a lock.
 static void fence_puts(void) {
@@ -152,8 +151,7 @@ static void fence_then_lock(void) {
     window_close(&w);
 }
 
-// --- Post, start, complete, wait
-// -----------------------------------------------------------------------
+// --- Post, start, complete, wait -----------------------------------------------------------------
 
 /// A ring: exposed to the one before, accessing the one behind; no barrier between the rounds.
 static void pscw_ring(int how) {

@@ -9,8 +9,7 @@ enum { TIMES = 400 };
 /// The types compare_and_swap takes (MPI 3.1, 11.3.4).
 enum { COMPARABLE = C_INTEGER | FORTRAN_INTEGER | LOGICAL | MULTI | BYTES };
 
-// --- One origin per element
-// -----------------------------------------------------------------------
+// --- One origin per element ----------------------------------------------------------------------
 
 static void fetch_one(const struct window* w, const struct basic* b, const struct operation* o,
                       int target, int turn) {
@@ -193,8 +192,7 @@ static void small_swaps_leave_neighbours(void) {
     window_close(&w);
 }
 
-// --- Contention
-// --------------------------------------------------------------------------------------
+// --- Contention ----------------------------------------------------------------------------------
 
 /// Tickets drawn by all ranks, gathered at rank 0: each number exactly once.
 static void check_tickets(const int64_t* mine, const char* what) {

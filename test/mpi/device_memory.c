@@ -18,8 +18,7 @@
 
 enum { BYTES = 1 << 16, WORDS = 16 };
 
-// --- The GPU
-// ---------------------------------------------------------------------------------------------
+// --- The GPU -------------------------------------------------------------------------------------
 
 static char* device;                    // the CPU must not touch it
 static _Alignas(64) int managed[WORDS]; // the driver moves it to where it is touched
@@ -100,8 +99,7 @@ static bool open_words(struct window* w) {
     return window_open(w, WORDS * sizeof(int), sizeof(int));
 }
 
-// --- RMA calls
-// --------------------------------------------------------------------------------------------
+// --- RMA calls -----------------------------------------------------------------------------------
 
 /// The buffers of a call; each is of one int.
 struct buffers {
@@ -278,8 +276,7 @@ static void refused_after_a_fence(void) {
     window_close(&w);
 }
 
-// --- Windows
-// ----------------------------------------------------------------------------------------------
+// --- Windows -------------------------------------------------------------------------------------
 
 static bool is_rmalocks(MPI_Win win) {
     MPI_Info info;

@@ -51,8 +51,7 @@ static void still_works(const struct window* w) {
     local_end_all(w);
 }
 
-// --- Locks
-// ---------------------------------------------------------------------------------------------
+// --- Locks ---------------------------------------------------------------------------------------
 
 static int lock_twice(const struct window* w) {
     OK(MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 0, w->win));
@@ -130,8 +129,7 @@ static int lock_with_unknown_assertion(const struct window* w) {
     return MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 1 << 30, w->win);
 }
 
-// --- Calls outside an epoch
-// ------------------------------------------------------------------------------
+// --- Calls outside an epoch ----------------------------------------------------------------------
 
 static int put_without_epoch(const struct window* w) {
     return put(w, next_rank(), at(w, next_rank(), 0), 1);
@@ -268,8 +266,7 @@ static int flush_least_ranks_in_lock_all(const struct window* w) {
     return code;
 }
 
-// --- Outside the window
-// ----------------------------------------------------------------------------------
+// --- Outside the window --------------------------------------------------------------------------
 
 /// The code of an access of `count` ints at `displacement`, by the call `which`.
 static int access_at(const struct window* w, int which, MPI_Aint displacement, int count) {
@@ -382,8 +379,7 @@ static int target_out_of_range(const struct window* w) {
     return code;
 }
 
-// --- Epochs of different kinds mixed
-// ---------------------------------------------------------------------
+// --- Epochs of different kinds mixed -------------------------------------------------------------
 
 static int lock_in_fence_epoch(const struct window* w) {
     OK(MPI_Win_fence(0, w->win));
@@ -522,8 +518,7 @@ static int free_in_lock_all(const struct window* w) {
     return code;
 }
 
-// --- Arguments
-// ---------------------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static int accumulate_with(const struct window* w, MPI_Datatype type, MPI_Op op) {
     const char value[16] = {0};
@@ -586,8 +581,7 @@ static int detach_not_attached(const struct window* w) {
     return MPI_Win_detach(w->win, memory);
 }
 
-// --- The table
-// -----------------------------------------------------------------------------------------------
+// --- The table -----------------------------------------------------------------------------------
 
 enum { NOT_DYNAMIC = IN_CREATE | IN_ALLOCATE | IN_SHARED, NOT_SHARED = IN_ANY & ~IN_SHARED };
 
@@ -697,8 +691,7 @@ static void run_row(void) {
     window_close(&w);
 }
 
-// --- The window's error handler
-// ------------------------------------------------------------------------------
+// --- The window's error handler ------------------------------------------------------------------
 
 static struct {
     int calls, class;

@@ -23,8 +23,7 @@ static int get_int(MPI_Win win, int target, MPI_Aint displacement) {
     return value;
 }
 
-// --- What can be asked
-// ---------------------------------------------------------------------------------
+// --- What can be asked ---------------------------------------------------------------------------
 
 static void* attribute(MPI_Win win, int key) {
     void* value = NULL;
@@ -253,8 +252,7 @@ static void own_attributes(void) {
     MPI_Win_free_keyval(&key);
 }
 
-// --- Parts of no size
-// ------------------------------------------------------------------------------------
+// --- Parts of no size ----------------------------------------------------------------------------
 
 /// Only the last rank has memory; all can lock all, and reach it.
 static void only_one_has_memory(void) {
@@ -291,8 +289,7 @@ static void nobody_has_memory(void) {
     window_close(&w);
 }
 
-// --- CREATE
-// ------------------------------------------------------------------------------------------------
+// --- CREATE --------------------------------------------------------------------------------------
 
 /// Any memory will do: static, on the stack, in the middle of an allocation, at an odd address.
 static void create_on_any_memory(void) {
@@ -336,8 +333,7 @@ static void create_twice_on_one_memory(void) {
     OK(MPI_Win_free(&half));
 }
 
-// --- SHARED
-// -----------------------------------------------------------------------------------------------
+// --- SHARED --------------------------------------------------------------------------------------
 
 struct part {
     char* base;
@@ -508,8 +504,7 @@ static void shared_locks_protect_stores(void) {
     OK(MPI_Win_free(&win));
 }
 
-// --- DYNAMIC
-// ----------------------------------------------------------------------------------------------
+// --- DYNAMIC -------------------------------------------------------------------------------------
 
 enum { REGIONS = 64 };
 

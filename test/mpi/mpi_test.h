@@ -284,8 +284,7 @@ static inline void compute_for(double seconds) {
             sink = sink + i;
 }
 
-// --- Running the table
-// -----------------------------------------------------------------------------
+// --- Running the table ---------------------------------------------------------------------------
 
 struct test_options {
     const char *run, *skip, *flavors;

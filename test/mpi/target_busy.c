@@ -130,8 +130,7 @@ static void contended_lock(const struct window* w) {
     }
 }
 
-// --- One busy target for all of them, or (--deep) one for each
-// -------------------------------------------
+// --- One busy target for all of them, or (--deep) one for each -----------------------------------
 
 static int by_size(const void* a, const void* b) {
     const double x = *(const double*)a, y = *(const double*)b;

@@ -177,6 +177,23 @@ def comments_name_the_actor(tree):
                 yield f"{name}:{number}: a clause that does not name its actor"
 
 
+def tables_in_comments_are_whole(tree):
+    """A formatter that fills comments puts the end of a table's line on a line of its own: a word or two, with the
+    table's next line further to the right; or the dashes of a ruler below its title."""
+    comment = re.compile(r"\s*//[/!]?( *)(\S.*)$")
+    dashes = re.compile(r"-{8,}")
+    for name, text in tree.sources():
+        lines = [comment.match(line) for line in text.splitlines()]
+        for number, (before, line, after) in enumerate(zip(lines, lines[1:], lines[2:] + [None]), 2):
+            if not before or not line:
+                continue
+            if dashes.fullmatch(line[2]) and re.match(r"-{2,4} ", before[2]):
+                yield f"{name}:{number}: a ruler that is broken"
+            rest = len(line[1]) <= len(before[1]) and len(line[2]) <= 14 and len(before[0]) > 80
+            if rest and after and len(after[1]) > len(line[1]) + 7:
+                yield f"{name}:{number}: a table whose line is broken"
+
+
 def functions_fit_a_screen(tree):
     """A function body ends with a brace in the column of the line that opened it."""
     opening = re.compile(r"^( *)(?!namespace|struct|class|enum|union|extern|typedef|static const|const )"
@@ -252,7 +269,7 @@ def text_is_clean(tree):
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, arrows_run_down, no_files_run_in_circles,
          algorithms_only_wait_by_verbs, words_are_sequentially_consistent, comments_name_the_actor,
-         functions_fit_a_screen, reference_is_of_the_source, readme_is_short, links_lead_somewhere, nothing_is_dead,
+         tables_in_comments_are_whole, functions_fit_a_screen, reference_is_of_the_source, readme_is_short, links_lead_somewhere, nothing_is_dead,
          text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
@@ -267,6 +284,7 @@ OFFENDERS = {
     words_are_sequentially_consistent: {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},
     comments_name_the_actor: {"ompi_osc_rmalock/locks/a.hh": "// Who waits is told.\n"},
+    tables_in_comments_are_whole: {"ompi_osc_rmalock/a.hh": "// word   " + 75 * "x" + "\n// rest\n//        more\n"},
     functions_fit_a_screen: {"test/check/a.cc": "void f(int a) {\n" + BODY + "}\n"},
     reference_is_of_the_source: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},

@@ -30,8 +30,8 @@
 // knows), or HEAD: the lock is to be fetched from home.
 //
 //    s_acq  unless the target is on its node: v = arrive(A)
-//               v.MB: in, if !v.W or A opens before its patience is over; else take the arrival
-//               back
+//               v.MB: in, if !v.W or A opens before its patience is over
+//                     else take the arrival back
 //           come(HERE): behind another one of the node: in when that one is
 //           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
 //           else wait(JOIN) as in pf_mcs.hh
@@ -39,8 +39,8 @@
 //    s_rel  in by way of A: DELIVER; depart(D)
 //           of a group: DELIVER; leave(GROUP);  others of it are inside: out
 //           s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
-//                                       phase, it joined no drain, and could make the node a
-//                                       member)
+//                                       phase, it joined no drain, and could make the node
+//                                       a member)
 //               if s.XC: leave(RO)
 //    x_acq  if another target has the record: as below, with a queue node in its place, and no COME
 //           if FADD(COME, 1) != 0: take(BATON);  if PASS: in

@@ -11,12 +11,11 @@
 // mcs_queue.hh.
 //
 //    BATON  [ free:1 | passed:21 | message:42 ]   how often the first of the queue has been passed,
-//    and
-//                                                 what its giver says to its taker
+//                                                 and what its giver says to its taker
 //
-//    take   b = BATON;  if b.free and b.passed < T_L and CAS(BATON, b -> 0) == b:     // past the
-//    first
-//                           passed = b.passed + 1;  return b.message
+//    take   b = BATON
+//           if b.free and b.passed < T_L and CAS(BATON, b -> 0) == b:          // past the first
+//               passed = b.passed + 1;  return b.message
 //           if join(TAIL): await STATUS == FIRST
 //           do await BATON.free  until CAS(BATON, b -> 0) == b;  passed = 0
 //           succ = NEXT or leave(TAIL);  if succ: PUT(succ.STATUS, FIRST)

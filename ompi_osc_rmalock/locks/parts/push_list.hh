@@ -5,8 +5,7 @@
 //    wait       loop  prev = SWAP(head, me)
 //                     if over: wake_all(LOOK)       // the list may have been woken before the push
 //                     w = await WAKE != 0;  WAKE = 0;  if prev: PUT(prev.WAKE, w)
-//                     if over, then or now, or w lets it go: return   // a wake is a hint, verify
-//                     it
+//                     if over, then or now, or w lets it go: return      // a wake is a hint
 //    wake_all   h = SWAP(head, 0);  if h: PUT(h.WAKE, w)
 //
 // `over` must stay true until the waiter has done what it waited for; the process that makes it

@@ -68,8 +68,7 @@ std::vector<Seen> Watch::see() const {
     return all;
 }
 
-// ---- a wait
-// -------------------------------------------------------------------------------------
+// ---- a wait -------------------------------------------------------------------------------------
 
 Watch::Await::Await(Watch& watch, Lock lock)
     : watch_(watch), lock_(lock), interval_(watch.origin_.patience), next_(since_ + interval_),
