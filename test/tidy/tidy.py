@@ -269,8 +269,8 @@ def text_is_clean(tree):
 
 RULES = [ucx_stays_in_its_folder, mpi_stays_at_the_boundary, arrows_run_down, no_files_run_in_circles,
          algorithms_only_wait_by_verbs, words_are_sequentially_consistent, comments_name_the_actor,
-         tables_in_comments_are_whole, functions_fit_a_screen, reference_is_of_the_source, readme_is_short, links_lead_somewhere, nothing_is_dead,
-         text_is_clean]
+         tables_in_comments_are_whole, functions_fit_a_screen, reference_is_of_the_source, readme_is_short,
+         links_lead_somewhere, nothing_is_dead, text_is_clean]
 
 BODY = "    x();\n" * (LONGEST_FUNCTION + 1)
 OFFENDERS = {
@@ -284,7 +284,7 @@ OFFENDERS = {
     words_are_sequentially_consistent: {
         "ompi_osc_rmalock/fabric/cpu.hh": "at(w).load(std::memory_order_acquire);\n"},
     comments_name_the_actor: {"ompi_osc_rmalock/locks/a.hh": "// Who waits is told.\n"},
-    tables_in_comments_are_whole: {"ompi_osc_rmalock/a.hh": "// word   " + 75 * "x" + "\n// rest\n//        more\n"},
+    tables_in_comments_are_whole: {"ompi_osc_rmalock/a.hh": "// word   " + 75 * "x" + "\n// rest\n//            more\n"},
     functions_fit_a_screen: {"test/check/a.cc": "void f(int a) {\n" + BODY + "}\n"},
     reference_is_of_the_source: {
         "ompi_osc_rmalock/params.def": 'RMALOCK_PARAM_INT(n, 1, 0, 9, PROCESS, "Help")\n'},
