@@ -54,17 +54,17 @@ void Remote::open(const Endpoints& ranks, ReachTable reaches, const fabric::Wait
     Groups::Group own_job;
     for (const Endpoint& rank : ranks.all) {
         if (job(rank) != job(ranks.mine()))
-            strangers_.push_back(worker().find(rank.peer));
+            of_other_jobs_.push_back(worker().find(rank.peer));
         else
             own_job.push_back(rank.process);
     }
     network_.link(std::move(own_job));
-    one_job_ = strangers_.empty(); // on every rank alike
-    worker().hold(strangers_);
+    one_job_ = of_other_jobs_.empty(); // on every rank alike
+    worker().hold(of_other_jobs_);
 }
 
-bool Remote::part_from_strangers() {
-    worker().release(std::exchange(strangers_, {}));
+bool Remote::part_from_other_jobs() {
+    worker().release(std::exchange(of_other_jobs_, {}));
     return !one_job_;
 }
 

@@ -37,7 +37,7 @@ class Remote final : public fabric::RemoteWords {
     /// Closes the connections to processes of other jobs, which may end before this one, if no
     /// other window needs them. Collective, when nothing is under way any more. False: all
     /// processes are of one job, and nothing was done.
-    bool part_from_strangers();
+    bool part_from_other_jobs();
     /// A thread of this library's makes verbs as well.
     void share_with_threads() { threads_ = true; }
     /// Once the domain is known.
@@ -200,7 +200,7 @@ class Remote final : public fabric::RemoteWords {
     void* memory_base_ = nullptr;
     ucx::Registration state_, memory_;
     ReachTable reaches_;
-    std::vector<ucx::Peer*> strangers_; ///< the processes of other jobs
+    std::vector<ucx::Peer*> of_other_jobs_; ///< the processes of other jobs
     bool one_job_ = true;
     Rank section_of_ = -1; ///< the target of one that is collected
 

@@ -87,7 +87,7 @@ Status Window::free() {
     if (const Status status = sum_up(choice().name); status != RMALOCK_OK)
         return status;
     // Nor ends, and takes its connections down, while another one still closes them.
-    return remote_ != nullptr && remote_->part_from_strangers() ? agree_to_end() : RMALOCK_OK;
+    return remote_ != nullptr && remote_->part_from_other_jobs() ? agree_to_end() : RMALOCK_OK;
 }
 
 /// Whatever the survivors have begun at each other is complete when all are here.

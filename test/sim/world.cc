@@ -137,11 +137,11 @@ Value World::cpu(Rank rank, const Operation& operation) {
     state.operation = operation;
     const bool reads = operation.verb == Verb::get;
     const Time begin = reads ? now_ : std::max(now_, line.free);
-    const bool at_hand = line.owner == rank + 1 && begin == now_;
+    const bool mine_and_free = line.owner == rank + 1 && begin == now_;
     const Cached& cached = entry(state, operation.word);
     const bool seen =
         cached.line == memory_.line_number(operation.word) && cached.version == line.version;
-    const Time end = begin + (at_hand || (reads && seen) ? costs_.own : costs_.near);
+    const Time end = begin + (mine_and_free || (reads && seen) ? costs_.own : costs_.near);
     if (!reads)
         line.free = end;
     queue_.push(end, Event::verb, static_cast<std::uint32_t>(rank));

@@ -15,16 +15,16 @@ using network::WaitingRequests;
 
 class Waiting : public testing::Test {
   protected:
-    static MessageHeader request(std::uint32_t seat, char name, std::uint32_t generation = 1) {
+    static MessageHeader request(std::uint32_t window, char name, std::uint32_t generation = 1) {
         MessageHeader header{};
         header.kind = MessageKind::accumulate;
-        header.window.number = seat;
+        header.window.number = window;
         header.window.generation = generation;
         header.ticket = static_cast<std::uint64_t>(name);
         return header;
     }
-    void add(ucx::PeerId from, std::uint32_t seat, char name) {
-        requests.add(from, request(seat, name), {});
+    void add(ucx::PeerId from, std::uint32_t window, char name) {
+        requests.add(from, request(window, name), {});
     }
     /// Those served, if the accumulate lock of the window at `taken` is; 0: none is.
     std::string retry(std::uint32_t taken) {

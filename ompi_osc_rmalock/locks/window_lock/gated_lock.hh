@@ -70,7 +70,7 @@ class GatedLock final : public WindowLock {
         if constexpr (kSections) {
             end = at_home([=](auto& home) { return home.leave(exclusive); });
             if (end.next != 0 && fabric_.same_node(node_of(end.next).rank)) {
-                fabric_.parts().put(at_hand(Lock::told(end.next)), end.message);
+                fabric_.parts().put(its_part(Lock::told(end.next)), end.message);
                 end.next = 0;
             }
         }
@@ -122,10 +122,10 @@ class GatedLock final : public WindowLock {
         auto cpu = fabric_.parts();
         const SectionHome words = lock_.section_home(fabric_.self());
         SectionAtHome<typename Lock::SectionWords, fabric::CpuFabric> home(
-            cpu, {at_hand(words.s), at_hand(words.handed)}, at_hand(gate_.mark()));
+            cpu, {its_part(words.s), its_part(words.handed)}, its_part(gate_.mark()));
         return act(home);
     }
-    Word at_hand(Word w) const { return {fabric_.part_of(w.rank), w.slot}; }
+    Word its_part(Word w) const { return {fabric_.part_of(w.rank), w.slot}; }
     LockEnv<F> env(F& fabric, const LockConfig& config) {
         return {.fabric = fabric,
                 .home = fabric::WindowSlots::lock,
