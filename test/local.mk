@@ -32,6 +32,7 @@ unit_sources = \
 	test/unit/held_test.cc \
 	test/unit/loops_test.cc \
 	test/unit/patience_test.cc \
+	test/unit/peer_state_test.cc \
 	test/unit/memory_test.cc \
 	test/unit/message_check_test.cc \
 	test/unit/lock_config_test.cc \

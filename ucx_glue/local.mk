@@ -18,6 +18,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/opening.cc \
 	ucx_glue/opening.hh \
 	ucx_glue/peer.hh \
+	ucx_glue/peer_state.hh \
 	ucx_glue/printed.hh \
 	ucx_glue/probe.cc \
 	ucx_glue/progress_thread.cc \

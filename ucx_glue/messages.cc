@@ -152,14 +152,14 @@ void Worker::part_words(Peer& peer) {
     constexpr std::uint64_t kFew = 16;
     if (peer.words_sent_.load(std::memory_order_relaxed) < kFew)
         return;
-    if (peer.words_way() == WordsWay::shared && !peer.together_ && has_room_for_words()) {
+    if (peer.words_may_part() && has_room_for_words()) {
         open(peer.words_endpoint_, peer);
-        peer.go(WordsWay::greeted);
+        peer.words_greeted();
         transmit_by(peer, peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
     }
     if (peer.words_way() == WordsWay::met && peer.all_words_stored())
-        peer.go(WordsWay::apart);
+        peer.words_stored();
 }
 
 void Worker::transmit_word(Peer& peer, const WordMessage& message) {

@@ -1,55 +1,28 @@
-// Another process, as the worker knows it: how far they have come with each other, and what is
-// under way between them.
+// Another process, as the worker knows it: how to reach it, how things stand with it
+// (peer_state.hh), and what is under way to it.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "ucx_glue/operation.hh"
+#include "ucx_glue/peer_state.hh"
 #include "ucx_glue/types.hh"
 
 namespace rmalock::ucx {
 
-/// Over how many connections of the transports' an endpoint sends. Over one, all arrives in the
-/// order in which it was sent; over several ucp_worker_fence is not relied on, which in UCX's weak
-/// mode (UCX_FENCE_MODE) has no lane wait for another.
-enum class Lanes : std::uint8_t { unknown, one, several };
-
-/// How far this process has come with a peer. Puts wait until something has come back: while both
-/// sides connect at once, UCX 1.13 can lose what a put over TCP waits for, and crash.
-///
-///     none -> greeted -> met    (an answer to a fetch is as good as one to a greeting)
-enum class Contact : std::uint8_t { none, greeted, met };
-
-/// Which way sent words go (Worker::send_word). Another endpoint, for them alone, is opened for
-/// peers that are sent words often while descriptors are plenty. Words take it once it has brought
-/// something back and all that went over the first one are stored. So a release does not wait for a
-/// connection while the next lock overtakes it.
-///
-///     shared -> greeted -> met -> apart    (and shared again when the endpoints are closed)
-enum class WordsWay : std::uint8_t {
-    shared,  ///< over the endpoint for all else; there is no other one
-    greeted, ///< the same; the words' own was greeted and has brought nothing back: flushes wait
-             ///< for that, so that no peer is asked that may have gone
-    met,     ///< the same; it has, and words take it once all that were sent are stored
-    apart,   ///< over their own endpoint
-};
-
 /// Another process. Owned by the worker, shared by all windows; lives until the worker closes.
-class Peer {
+class Peer : private PeerState {
   public:
     Peer(PeerId id, Bytes address, bool answers, std::uint64_t number)
         : id_(id), number_(number), address_(std::move(address)), answers_(answers) {}
     PeerId id() const { return id_; }
-    /// See PeerLost. It stays so.
-    bool lost() const { return lost_.load(std::memory_order_acquire); }
+    using PeerState::lost;
 
   private:
     friend class Worker;
@@ -86,39 +59,15 @@ class Peer {
     /// All words up to number `sent` are stored; or a greeting or a pulse is answered.
     void acked(std::uint64_t words) {
         if (words == kPulse)
-            return pulse_.reset();
-        if (words == kTogether) {
-            together_ = true;
-            return;
-        }
-        if (words == kWordsGreeting) {
-            if (words_way() == WordsWay::greeted) // else it is late: the endpoints were closed
-                go(WordsWay::met);
-            return;
-        }
+            return pulse_answered();
+        if (words == kTogether)
+            return refuse_second();
+        if (words == kWordsGreeting)
+            return words_answered();
         if (words == 0)
-            contact_ = Contact::met;
+            answered();
         words_acked_.store(std::max(words, words_acked_.load(std::memory_order_relaxed)),
                            std::memory_order_release);
-    }
-
-    bool met() const { return contact_ == Contact::met; }
-    /// Whether the caller is to greet it.
-    bool begins_contact() {
-        const bool begins = contact_ == Contact::none;
-        if (begins)
-            contact_ = Contact::greeted;
-        return begins;
-    }
-    WordsWay words_way() const { return words_way_.load(std::memory_order_acquire); }
-    void go(WordsWay way) { words_way_.store(way, std::memory_order_release); }
-
-    /// The endpoints are closed; the next use opens others.
-    void parted() {
-        contact_ = Contact::none;
-        go(WordsWay::shared);
-        sends_words_apart_ = false;
-        pulse_.reset();
     }
 
     /// All words that were sent are stored: the next ones may take another way.
@@ -162,20 +111,15 @@ class Peer {
         return posted_.load(std::memory_order_acquire) - completed;
     }
 
-    PeerId id_;
-    std::atomic<bool> lost_{false};
-    std::uint64_t number_; ///< see Worker::introduce
-    Bytes address_;
-    bool answers_;                                               ///< see Worker::introduce
-    std::optional<std::chrono::steady_clock::time_point> pulse_; ///< since when one is unanswered
-    ucp_ep* endpoint_ = nullptr;                                 ///< created on first use
-    ucp_ep* words_endpoint_ = nullptr;                           ///< see WordsWay
-    std::atomic<WordsWay> words_way_{WordsWay::shared};
-    bool together_ = false;          ///< no endpoint is to be opened for words
-    bool sends_words_apart_ = false; ///< the peer has such an endpoint to this process
-    std::size_t held_ = 0;           ///< see Worker::hold
-    Contact contact_ = Contact::none;
-    Lanes lanes_ = Lanes::unknown;
+    // As the peer was introduced (Worker::introduce).
+    const PeerId id_;
+    const std::uint64_t number_;
+    const Bytes address_;
+    const bool answers_;
+
+    ucp_ep* endpoint_ = nullptr;       ///< created on first use
+    ucp_ep* words_endpoint_ = nullptr; ///< see WordsWay
+    std::size_t held_ = 0;             ///< see Worker::hold
     // Puts, gets, posted words and atomics on data, counted in the order in which they were posted.
     // A flush covers what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.

@@ -19,21 +19,22 @@ void Worker::check_peers(Clock::duration timeout) {
     const bool anew = since > 2 * timeout / kPulses || !somebody_inside();
     const std::lock_guard peers_lock(peers_mutex_);
     for (auto& [id, peer] : peers_) {
-        if (peer->pulse_ && anew)
-            peer->pulse_ = now;
-        else if (peer->pulse_ && now - *peer->pulse_ > timeout)
+        const bool asked = peer->contact() == Contact::pulsed;
+        if (asked && anew)
+            peer->pulsed(now);
+        else if (asked && now - peer->pulsed_at() > timeout)
             lose(*peer,
                  name_of(*peer) + " has not answered for " +
                      std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
                      " s (parameter peer_timeout)");
-        else if (!peer->pulse_ && !anew && !peer->lost() && peer->answers_ && peer->met() &&
+        else if (!anew && peer->contact() == Contact::met && peer->answers_ &&
                  peer->endpoint_ != nullptr)
             ask_for_pulse(*peer, now);
     }
 }
 
 void Worker::ask_for_pulse(Peer& peer, Clock::time_point now) {
-    peer.pulse_ = now;
+    peer.pulsed(now);
     try {
         greet(peer, Peer::kPulse);
     } catch (const Error& error) {

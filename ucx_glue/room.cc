@@ -16,7 +16,7 @@ Connections Worker::connections() const {
         if (id == options_.self)
             continue;
         all.first += peer->endpoint_ != nullptr;
-        all.second += peer->words_endpoint_ != nullptr || peer->sends_words_apart_;
+        all.second += peer->words_endpoint_ != nullptr || peer->their_words() == TheirWords::apart;
     }
     return all;
 }
@@ -35,7 +35,7 @@ void Worker::connect(const fabric::Waiter& waiter, Peer& peer) {
 
 void Worker::keep_together(Peer& peer) {
     const Lock lock = locked();
-    peer.together_ = true;
+    peer.refuse_second();
 }
 
 void Worker::check_descriptors() {
@@ -59,13 +59,14 @@ void Worker::look_at_descriptors() {
         options_.descriptors_near(now);
     const std::lock_guard peers_lock(peers_mutex_);
     for (const auto& [id, peer] : peers_)
-        if (peer->met() && peer->endpoint_ != nullptr && !peer->sends_words_apart_)
+        if (peer->met() && peer->endpoint_ != nullptr && peer->their_words() == TheirWords::shared)
             answer(*peer, Peer::kTogether);
 }
 
 /// A peer greets over its first connection, or its second one.
 void Worker::meet(Peer& peer, std::uint64_t greeting) {
-    peer.sends_words_apart_ |= greeting == Peer::kWordsGreeting;
+    if (greeting == Peer::kWordsGreeting)
+        peer.their_words_greeted();
     if (greeting != 0 || !takes_descriptors_)
         return;
     look_at_descriptors();

@@ -41,7 +41,7 @@ std::size_t count_lanes(ucp_ep* endpoint) {
 } // namespace
 
 void Callbacks::finish_fetch(Operation& operation) {
-    operation.peer->contact_ = Contact::met;
+    operation.peer->answered();
     operation.done.store(true, std::memory_order_release);
 }
 
@@ -152,11 +152,11 @@ void Worker::fence() {
         raise("order an atomic behind puts", status);
 }
 
-/// Once something has come back the endpoint is what it will be.
+/// Once something has come back the endpoint is what it will be. A peer that was lost may have none.
 Lanes Worker::lanes(Peer& peer) {
-    if (peer.lanes_ == Lanes::unknown)
-        peer.lanes_ = count_lanes(peer.endpoint_) == 1 ? Lanes::one : Lanes::several;
-    return peer.lanes_;
+    if (peer.lanes() == Lanes::unknown && peer.endpoint_ != nullptr)
+        peer.lanes_counted(count_lanes(peer.endpoint_));
+    return peer.lanes();
 }
 
 /// The flush goes out behind the atomic; both answers are awaited together.

@@ -260,8 +260,7 @@ void Worker::take_failure(const std::string& text) {
 void Worker::lose(Peer& peer, const std::string& why) {
     if (!options_.goes_on_without_peers)
         return take_failure(why);
-    peer.lost_.store(true, std::memory_order_release);
-    peer.pulse_.reset();
+    peer.lose();
     operations_.each([&](Operation& operation) {
         if (operation.is_posted && operation.peer == &peer)
             forget(operation);
