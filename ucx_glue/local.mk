@@ -5,6 +5,7 @@ ucx_glue_cppflags = -I$(srcdir) $(core_cppflags) $(UCX_CFLAGS)
 noinst_LTLIBRARIES += librmalock_ucx.la
 librmalock_ucx_la_CPPFLAGS = $(ucx_glue_cppflags)
 librmalock_ucx_la_SOURCES = \
+	ucx_glue/atomic_requests.hh \
 	ucx_glue/callbacks.hh \
 	ucx_glue/completion.hh \
 	ucx_glue/data.cc \
@@ -19,6 +20,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/opening.hh \
 	ucx_glue/peer.hh \
 	ucx_glue/peer_state.hh \
+	ucx_glue/peers.hh \
 	ucx_glue/printed.hh \
 	ucx_glue/probe.cc \
 	ucx_glue/progress_thread.cc \
@@ -34,4 +36,5 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/types.hh \
 	ucx_glue/words.cc \
 	ucx_glue/worker.cc \
-	ucx_glue/worker.hh
+	ucx_glue/worker.hh \
+	ucx_glue/worker_options.hh

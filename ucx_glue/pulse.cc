@@ -17,20 +17,19 @@ void Worker::check_peers(Clock::duration timeout) {
     const Lock lock = locked();
     checked_ = now;
     const bool anew = since > 2 * timeout / kPulses || !somebody_inside();
-    const std::lock_guard peers_lock(peers_mutex_);
-    for (auto& [id, peer] : peers_) {
-        const bool asked = peer->contact() == Contact::pulsed;
+    peers_.each([&](Peer& peer) {
+        const bool asked = peer.contact() == Contact::pulsed;
         if (asked && anew)
-            peer->pulsed(now);
-        else if (asked && now - peer->pulsed_at() > timeout)
-            lose(*peer,
-                 name_of(*peer) + " has not answered for " +
+            peer.pulsed(now);
+        else if (asked && now - peer.pulsed_at() > timeout)
+            lose(peer,
+                 name_of(peer) + " has not answered for " +
                      std::to_string(std::chrono::round<std::chrono::seconds>(timeout).count()) +
                      " s (parameter peer_timeout)");
-        else if (!anew && peer->contact() == Contact::met && peer->answers_ &&
-                 peer->endpoint_ != nullptr)
-            ask_for_pulse(*peer, now);
-    }
+        else if (!anew && peer.contact() == Contact::met && peer.answers_ &&
+                 peer.endpoint_ != nullptr)
+            ask_for_pulse(peer, now);
+    });
 }
 
 void Worker::ask_for_pulse(Peer& peer, Clock::time_point now) {

@@ -10,14 +10,13 @@ namespace rmalock::ucx {
 
 Connections Worker::connections() const {
     const Lock lock = locked();
-    const std::lock_guard peers_lock(peers_mutex_);
     Connections all;
-    for (const auto& [id, peer] : peers_) {
-        if (id == options_.self)
-            continue;
-        all.first += peer->endpoint_ != nullptr;
-        all.second += peer->words_endpoint_ != nullptr || peer->their_words() == TheirWords::apart;
-    }
+    peers_.each([&](const Peer& peer) {
+        if (peer.id() == options_.self)
+            return;
+        all.first += peer.endpoint_ != nullptr;
+        all.second += peer.words_endpoint_ != nullptr || peer.their_words() == TheirWords::apart;
+    });
     return all;
 }
 
@@ -57,10 +56,10 @@ void Worker::look_at_descriptors() {
         return;
     if (options_.descriptors_near != nullptr && !std::exchange(warned_, true))
         options_.descriptors_near(now);
-    const std::lock_guard peers_lock(peers_mutex_);
-    for (const auto& [id, peer] : peers_)
-        if (peer->met() && peer->endpoint_ != nullptr && peer->their_words() == TheirWords::shared)
-            answer(*peer, Peer::kTogether);
+    peers_.each([this](Peer& peer) {
+        if (peer.met() && peer.endpoint_ != nullptr && peer.their_words() == TheirWords::shared)
+            answer(peer, Peer::kTogether);
+    });
 }
 
 /// A peer greets over its first connection, or its second one.
@@ -86,8 +85,7 @@ bool Worker::has_room_for_words() {
     if (!takes_descriptors_)
         return true;
     const Descriptors::Count& now = descriptors_.recent();
-    const std::lock_guard peers_lock(peers_mutex_);
-    const std::size_t unconnected = peers_.size() - connected_;
+    const std::size_t unconnected = peers_.count() - connected_;
     return now.left() >= unconnected + 2 * Descriptors::reserve(now.limit);
 }
 

@@ -129,11 +129,7 @@ void Worker::disconnect() {
     if (!quiet_)
         quiet_.emplace();
     std::vector<Peer*> all;
-    {
-        const std::lock_guard lock(peers_mutex_);
-        for (auto& [id, peer] : peers_)
-            all.push_back(peer.get());
-    }
+    peers_.each([&](Peer& peer) { all.push_back(&peer); });
     close(all);
 }
 
@@ -152,21 +148,6 @@ void Worker::release(const std::vector<Peer*>& peers) {
                 last.push_back(peer);
     }
     close(last);
-}
-
-Peer* Worker::find(PeerId id) {
-    const std::lock_guard lock(peers_mutex_);
-    const auto found = peers_.find(id);
-    return found == peers_.end() ? nullptr : found->second.get();
-}
-
-Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answers,
-                        std::uint64_t number) {
-    const std::lock_guard lock(peers_mutex_);
-    std::unique_ptr<Peer>& peer = peers_[id];
-    if (peer == nullptr)
-        peer = std::make_unique<Peer>(id, Bytes(address.begin(), address.end()), answers, number);
-    return *peer;
 }
 
 /// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
@@ -279,10 +260,10 @@ void Worker::lose(std::uint64_t number, const std::string& why) {
     constexpr int kMostRounds = 64;
     for (int n = 0; n < kMostRounds && rounds(); ++n)
         continue;
-    const std::lock_guard peers_lock(peers_mutex_);
-    for (auto& [id, peer] : peers_)
-        if (peer->number_ == number && !peer->lost())
-            lose(*peer, name_of(*peer) + ": " + why);
+    peers_.each([&](Peer& peer) {
+        if (peer.number_ == number && !peer.lost())
+            lose(peer, name_of(peer) + ": " + why);
+    });
 }
 
 /// A posted operation that will never be done. UCX may have it still, and then gives it back.

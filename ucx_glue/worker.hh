@@ -18,65 +18,22 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "fabric/waiter.hh"
+#include "ucx_glue/atomic_requests.hh"
 #include "ucx_glue/completion.hh"
 #include "ucx_glue/descriptors.hh"
 #include "ucx_glue/memory.hh"
 #include "ucx_glue/opening.hh"
 #include "ucx_glue/operation.hh"
 #include "ucx_glue/peer.hh"
+#include "ucx_glue/peers.hh"
 #include "ucx_glue/relief.hh"
 #include "ucx_glue/types.hh"
+#include "ucx_glue/worker_options.hh"
 
 namespace rmalock::ucx {
-
-/// The atomics that return what was there before.
-enum class Fetch { add, swap, compare_swap };
-
-/// Those that rmalock uses, in the order in which a probe tries them.
-enum class Atomic : std::uint8_t { fetch_add, swap, compare_swap, add };
-constexpr std::size_t kAtomics = 4;
-const char* name(Atomic kind);
-
-/// What send_word() does at a peer.
-enum class WordOp : std::uint64_t { add, store };
-
-/// An atomic on an element of data, of 4 or 8 bytes, naturally aligned.
-struct ElementAtomic {
-    Fetch what = Fetch::add;
-    std::size_t bytes = 8;
-    std::uint64_t operand = 0; ///< in its first bytes; compare_swap: what is expected
-    /// Where to leave what was there; null: nowhere. compare_swap finds there what it is to store.
-    /// It stays until the operation is complete.
-    void* before = nullptr;
-};
-
-/// An atomic on a word, as Worker::fetch takes it.
-struct FetchOfWord {
-    Fetch what = Fetch::add;
-    std::uint64_t operand = 0, desired = 0;
-};
-
-/// The same, and a read of words behind it.
-struct FetchThenRead {
-    FetchOfWord fetch;
-    std::span<std::uint64_t> words; ///< where to leave what was read
-    /// A fence orders them: the same adapter does both. Where CPUs do the atomics, an adapter may
-    /// have read before the message with the atomic is looked at.
-    bool in_order = false;
-};
-
-/// An atomic on a word of a peer, and where to leave what was there before.
-struct FetchOfPeer {
-    Peer* peer;
-    RemoteAddress address;
-    const RemoteKey* key;
-    FetchOfWord fetch;
-    std::uint64_t* before;
-};
 
 /// What was sent over the worker, for tests and statistics.
 struct Counters {
@@ -88,12 +45,6 @@ struct Counters {
     std::uint64_t messages = 0; ///< active messages sent
     std::uint64_t elements = 0; ///< atomics on data
 };
-
-/// Handles an active message: its sender, its header, its data. Runs with the worker locked, in
-/// any thread that runs progress, the progress thread included; never calls MPI, never waits. Both
-/// ranges end with the call, and are not aligned.
-using MessageHandler = void (*)(PeerId from, std::span<const std::byte> header,
-                                std::span<const std::byte> data);
 
 struct WordMessage;
 
@@ -108,35 +59,7 @@ class Worker {
     /// Messages that this side still keeps a copy of before send() waits.
     static constexpr std::size_t kMostMessages = 1024, kMostBytesOfMessages = 8U << 20;
 
-    struct Options {
-        PeerId self = 0;
-        /// Peers this process is expected to talk to (UCX chooses transports by it; equal on all
-        /// ranks).
-        std::size_t expected_peers = 2;
-        /// Atomics of 32 bits too, unless that would have CPUs do those of 64.
-        bool narrow_atomics = true;
-        /// Puts, gets and posted atomics that are given to UCX at a time; more wait in queues. A
-        /// few to each peer go in any case, so that one that does not serve holds up nobody else.
-        std::size_t most_outstanding = 1024;
-        MessageHandler handler = nullptr;
-        /// No call waits for a TCP connection: UCX usually has the system wait, which gives up
-        /// after two minutes. It fails, or is there, in a later progress().
-        bool connects_in_progress = false;
-        /// The destructor closes no endpoints, which takes the peers' answers: for peers that may
-        /// go first, or do not answer, and all that is under way is wanted by nobody.
-        bool ends_abruptly = false;
-        /// Called with the worker locked after every round of progress, with whether anything
-        /// happened in it: work that a handler put off. True: some of it is left, and arm() is to
-        /// refuse sleep.
-        bool (*after_progress)(bool any) = nullptr;
-        /// When a peer goes, what is under way to it is lost, and nothing else (PeerLost). Else the
-        /// first failure of whatever kind ends all waits.
-        bool goes_on_without_peers = false;
-        /// How errors call the peer that was introduced with this number.
-        std::string (*name_of)(std::uint64_t number) = nullptr;
-        /// Called with the worker locked when the limit of file descriptors is near, once.
-        void (*descriptors_near)(const Descriptors::Count& now) = nullptr;
-    };
+    using Options = WorkerOptions;
 
     /// Throws Error.
     explicit Worker(const Options& options);
@@ -163,12 +86,14 @@ class Worker {
     std::size_t key_bytes() const { return key_bytes_; }
 
     /// The peer called `id`, or null if nobody has introduced it yet.
-    Peer* find(PeerId id);
+    Peer* find(PeerId id) const { return peers_.find(id); }
     /// Makes a peer known. Nothing is sent. `answers`: it has a progress thread, so that it answers
     /// whatever the program does. `number`: by which the host names it. If it is known already, the
     /// rest is ignored.
     Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false,
-                    std::uint64_t number = 0);
+                    std::uint64_t number = 0) {
+        return peers_.introduce(id, address, answers, number);
+    }
     /// Whether a connection takes a file descriptor: TCP links the nodes.
     bool takes_descriptors() const { return takes_descriptors_; }
     Connections connections() const;
@@ -453,7 +378,6 @@ class Worker {
 
     std::optional<QuietFlushes> quiet_;  ///< behind worker_, which goes first
     mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
-    mutable std::mutex peers_mutex_;     ///< peers_; taken with and without mutex_, never before it
     mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
     std::atomic<int> inside_{0};
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
@@ -472,7 +396,7 @@ class Worker {
     std::string failure_;
     std::atomic<bool> failed_{false};
 
-    std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
+    Peers peers_;
     std::size_t connected_ = 0; ///< peers with an endpoint
     Descriptors descriptors_;
     bool takes_descriptors_ = false;
