@@ -110,6 +110,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/network/reachability.cc \
 	ompi_osc_rmalock/network/reachability.hh \
 	ompi_osc_rmalock/network/remote.cc \
+	ompi_osc_rmalock/network/remote_words.cc \
 	ompi_osc_rmalock/network/remote.hh \
 	ompi_osc_rmalock/network/section.hh \
 	ompi_osc_rmalock/network/servers.hh \

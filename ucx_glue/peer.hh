@@ -1,5 +1,5 @@
-// Another process, as the worker knows it: how to reach it, how things stand with it
-// (peer_state.hh), and what is under way to it.
+// Another process, as the worker knows it: how to reach it, how things stand with it (the worker
+// only tells what happened: peer_state.hh), and what is under way to it.
 #pragma once
 
 #include <algorithm>
