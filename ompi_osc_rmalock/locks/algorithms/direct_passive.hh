@@ -45,8 +45,31 @@
 
 namespace rmalock::locks {
 
+/// The word of a target. Beside each field: what it promises, and the race that it settles.
+struct DirectPassiveWord {
+    /// A reader, counted. It adds itself and sees the owner in one atomic, so of a reader and a
+    /// writer that come at once one sees the other. While it is counted no writer's swap succeeds
+    /// (D2).
+    static constexpr Value kReader = 1;
+    /// The exclusive holder. A writer comes by a compare-and-swap from 0, so of several one
+    /// succeeds, and none beside a reader. It goes by a subtraction, which spares the counts of
+    /// readers that came meanwhile (D3).
+    static constexpr unsigned kOwnerShift = 32;
+    static constexpr Value owned_by(Rank rank) {
+        return (static_cast<Value>(rank) + 1) << kOwnerShift;
+    }
+
+    static constexpr Value owner(Value word) { return word >> kOwnerShift; }
+    static constexpr Value readers(Value word) { return word & (owned_by(0) - 1); }
+};
+
+// A process is counted once, or has its name there.
+static_assert(fabric::kMostRanks < DirectPassiveWord::owned_by(0));
+static_assert(DirectPassiveWord::owner(DirectPassiveWord::owned_by(fabric::kMostRanks)) ==
+              Value{fabric::kMostRanks} + 1);
+
 template <fabric::Fabric F>
-class DirectPassive {
+class DirectPassive : private DirectPassiveWord {
   public:
     static constexpr LockTraits kTraits{.name = "direct_passive"};
 
@@ -66,7 +89,7 @@ class DirectPassive {
 
     Hold acquire_shared(Rank target) {
         const Word word{target, home_};
-        const Value before = fabric_.fetch_add(word, 1);
+        const Value before = fabric_.fetch_add(word, kReader);
         if (owner(before) != 0) {
             fabric_.await(word, [](Value v) { return owner(v) == 0; });
             taken_over(owner(before));
@@ -74,7 +97,7 @@ class DirectPassive {
         return {};
     }
 
-    void release_shared(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - 1); }
+    void release_shared(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - kReader); }
 
     /// For diagnosis: whether an acquire would have to wait now.
     bool is_taken(Rank target, bool exclusive) {
@@ -83,10 +106,7 @@ class DirectPassive {
     }
 
   private:
-    static constexpr unsigned kOwnerShift = 32;
-
-    static Value owner(Value word) { return word >> kOwnerShift; }
-    Value mine() const { return (static_cast<Value>(fabric_.self()) + 1) << kOwnerShift; }
+    Value mine() const { return owned_by(fabric_.self()); }
 
     /// `from`: the owner that was seen last.
     [[gnu::noinline]] void wait_for_turn(Word word, Value from) {

@@ -15,6 +15,7 @@ enum class DirectPassiveMutation {
 
 template <fabric::Fabric F, DirectPassiveMutation M>
 class DirectPassiveMutant {
+    using W = locks::DirectPassiveWord;
     using Mutation = DirectPassiveMutation;
 
   public:
@@ -30,7 +31,7 @@ class DirectPassiveMutant {
         for (;;) {
             locks::Value expected = 0;
             if (M == Mutation::writer_over_readers)
-                expected = fabric_.get(word) & 0xffffffffU;
+                expected = W::readers(fabric_.get(word));
             if (fabric_.compare_swap(word, expected, expected + kOwner) == expected)
                 return {};
             fabric_.await(word, fabric::equals(0));
@@ -46,21 +47,21 @@ class DirectPassiveMutant {
 
     locks::Hold acquire_shared(locks::Rank target) {
         const locks::Word word{target, home_};
-        if (fabric_.fetch_add(word, 1) < kOwner || M == Mutation::reader_barges)
+        if (W::owner(fabric_.fetch_add(word, W::kReader)) == 0 || M == Mutation::reader_barges)
             return {};
-        fabric_.await(word, [](locks::Value v) { return v < kOwner; });
+        fabric_.await(word, [](locks::Value v) { return W::owner(v) == 0; });
         if (M == Mutation::reader_takes_back)
-            fabric_.fetch_add(word, locks::Value{0} - 1);
+            fabric_.fetch_add(word, locks::Value{0} - W::kReader);
         return {M == Mutation::reader_takes_back ? locks::Value{1} : 0};
     }
 
     void release_shared(locks::Rank target, locks::Hold hold) {
         if (hold.opaque == 0 && M != Mutation::reader_forgets)
-            fabric_.add({target, home_}, locks::Value{0} - 1);
+            fabric_.add({target, home_}, locks::Value{0} - W::kReader);
     }
 
   private:
-    static constexpr locks::Value kOwner = locks::Value{1} << 32;
+    static constexpr locks::Value kOwner = W::owned_by(0); // whatever process it is
 
     F& fabric_;
     locks::Slot home_;
