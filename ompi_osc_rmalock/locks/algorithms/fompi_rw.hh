@@ -37,15 +37,30 @@ namespace rmalock::locks {
 
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct FompiRwWords {
-    // Of a target. A writer comes by a compare-and-swap from 0, a reader by an add that shows
-    // whether there is a writer: of two that come at once one sees the other.
-    static constexpr Value kWriter = 1, kReader = 2;
-    // The master's. Each side adds itself before it looks for the other.
-    static constexpr Value kExclusive = 1, kLockAll = Value{1} << 32;
+    static constexpr Slot kTarget = 0, kMaster = 1, kHomeSlots = 2;
 
-    static constexpr Value lock_alls(Value master) { return master >> 32; }
+    // Of a target.
+    /// A writer has the target. It comes by a compare-and-swap from 0: no reader is counted then,
+    /// and of several writers one succeeds.
+    static constexpr Value kWriter = 1;
+    /// A reader, counted. The add that counts it shows whether there is a writer, so of the two
+    /// one sees the other.
+    static constexpr Value kReader = 2;
+
+    // The master's. Each side adds itself by an atomic that shows the other: of two that come at
+    // once the later one sees the other, and steps back.
+    /// An exclusive that has its target, or tries.
+    static constexpr Value kExclusive = 1;
+    /// A lock_all that is in, or tries. On top: there is nothing above it to carry into.
+    static constexpr unsigned kLockAllShift = 32;
+    static constexpr Value kLockAll = Value{1} << kLockAllShift;
+
+    static constexpr Value lock_alls(Value master) { return master >> kLockAllShift; }
     static constexpr Value exclusives(Value master) { return master & (kLockAll - 1); }
 };
+
+// Room for one lock_all of each process, and for many threads of each that want exclusives.
+static_assert(fabric::kMostRanks < FompiRwWords::kLockAll / FompiRwWords::kExclusive);
 
 template <fabric::Fabric F>
 class FompiRw : private FompiRwWords {
@@ -53,11 +68,11 @@ class FompiRw : private FompiRwWords {
     static constexpr LockTraits kTraits{.name = "fompi_rw", .own_lock_all = true};
 
     /// The second word is used at the master only.
-    static Footprint footprint(const MachineView&) { return {.home = 2}; }
+    static Footprint footprint(const MachineView&) { return {.home = kHomeSlots}; }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit FompiRw(const LockEnv<F>& env)
-        : fabric_(env.fabric), home_(env.home), master_{0, env.home + 1} {}
+        : fabric_(env.fabric), home_(env.home), master_{0, env.home + kMaster} {}
 
     Hold acquire_exclusive(Rank target) {
         for (unsigned attempt = 1;; ++attempt) {
@@ -109,7 +124,7 @@ class FompiRw : private FompiRwWords {
     }
 
   private:
-    Word word(Rank target) const { return {target, home_}; }
+    Word word(Rank target) const { return {target, home_ + kTarget}; }
 
     F& fabric_;
     Slot home_;

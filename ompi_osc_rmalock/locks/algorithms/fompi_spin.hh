@@ -25,8 +25,15 @@
 
 namespace rmalock::locks {
 
+/// The word of a target.
+struct FompiSpinWord {
+    /// A process has the lock. It comes by a compare-and-swap from 0, so of several that come at
+    /// once one has it; only that one takes it away.
+    static constexpr Value kHeld = 1;
+};
+
 template <fabric::Fabric F>
-class FompiSpin {
+class FompiSpin : private FompiSpinWord {
   public:
     static constexpr LockTraits kTraits{.name = "fompi_spin", .shared = false};
 
@@ -37,14 +44,14 @@ class FompiSpin {
 
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
-        for (unsigned attempt = 1; fabric_.compare_swap(word, 0, 1) != 0; ++attempt) {
+        for (unsigned attempt = 1; fabric_.compare_swap(word, 0, kHeld) != 0; ++attempt) {
             fabric_.await(word, fabric::equals(0));
             fabric_.backoff(attempt);
         }
         return {};
     }
 
-    void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - 1); }
+    void release_exclusive(Rank target, Hold) { fabric_.add({target, home_}, Value{0} - kHeld); }
 
     Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
