@@ -29,7 +29,7 @@ const Script kBoth = both(Mode::exclusive);
 const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
                           kMeetInside = meet_inside();
 
-constexpr Slot kTail = 2; ///< of the home record, as in locks/algorithms/pf_mcs.hh
+constexpr Slot kTail = locks::PfMcsWords::kTail;
 
 /// "2W+1R": so many writers and readers, two acquires each.
 std::vector<Script> cast_of(const std::string& configuration) {

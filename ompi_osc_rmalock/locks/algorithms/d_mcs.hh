@@ -31,29 +31,38 @@
 
 namespace rmalock::locks {
 
+/// Its words at home; those of a queue node are McsQueueWords.
+struct DMcsWords {
+    /// TAIL: the last of the queue, 0 if it is empty. A process comes by one swap. So no two have
+    /// the same one before them, and one that finds 0 owns the lock.
+    static constexpr Slot kTail = 0;
+    /// The stand-in, a queue node of which NEXT and STATUS are used.
+    static constexpr Slot kStandIn = 1, kHomeSlots = kStandIn + 2;
+};
+
 template <fabric::Fabric F>
-class DMcs {
+class DMcs : private DMcsWords {
   public:
     static constexpr LockTraits kTraits{
         .name = "d_mcs", .shared = false, .needs = {.queue_nodes = true}};
 
-    static Footprint footprint(const MachineView&) { return {.home = kStandIn + 2}; }
+    static Footprint footprint(const MachineView&) { return {.home = kHomeSlots}; }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit DMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = qnodes_.take(fabric_), tail{target, home_};
-        if (queue_.join(tail, node))
+        const Word node = qnodes_.take(fabric_), last = tail(target);
+        if (queue_.join(last, node))
             queue_.await_and_take_status(node);
-        return {name_of(queue_.kept(qnodes_, tail, node, field(tail, kStandIn)))};
+        return {name_of(queue_.kept(qnodes_, last, node, field(last, kStandIn)))};
     }
 
     void release_exclusive(Rank target, Hold hold) {
         const Word node = node_of(hold.opaque);
-        if (const Value succ = queue_.step_out(qnodes_, {target, home_}, node); succ != 0) {
-            queue_.tell(succ, kGranted);
+        if (const Value succ = queue_.step_out(qnodes_, tail(target), node); succ != 0) {
+            queue_.tell(succ, McsQueueWords::kGranted);
             fabric_.handed_over(node_of(succ).rank);
         }
     }
@@ -62,11 +71,10 @@ class DMcs {
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
 
     /// For diagnosis: whether an acquire would have to wait now.
-    bool is_taken(Rank target, bool) { return fabric_.get({target, home_}) != 0; }
+    bool is_taken(Rank target, bool) { return fabric_.get(tail(target)) != 0; }
 
   private:
-    static constexpr Slot kStandIn = 1;
-    static constexpr Value kGranted = 1;
+    Word tail(Rank target) const { return {target, home_ + kTail}; }
 
     F& fabric_;
     McsQueue<F> queue_;

@@ -34,29 +34,38 @@
 
 namespace rmalock::locks {
 
+/// Its words at home; those of a queue node are McsQueueWords.
+struct DqnlWords {
+    /// TAIL: the last of the queue, 0 if it is empty. A process comes by a compare-and-swap of what
+    /// it found. So no two have the same one before them, and one that finds 0 owns the lock.
+    static constexpr Slot kTail = 0;
+    /// The stand-in, a queue node of which NEXT and STATUS are used.
+    static constexpr Slot kStandIn = 1, kHomeSlots = kStandIn + 2;
+};
+
 template <fabric::Fabric F>
-class Dqnl {
+class Dqnl : private DqnlWords {
   public:
     static constexpr LockTraits kTraits{
         .name = "dqnl", .shared = false, .needs = {.queue_nodes = true}};
 
-    static Footprint footprint(const MachineView&) { return {.home = kStandIn + 2}; }
+    static Footprint footprint(const MachineView&) { return {.home = kHomeSlots}; }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit Dqnl(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = qnodes_.take(fabric_), tail{target, home_};
-        if (queue_.follow(enter(tail, name_of(node)), node))
+        const Word node = qnodes_.take(fabric_), last = tail(target);
+        if (queue_.follow(enter(last, name_of(node)), node))
             queue_.await_and_take_status(node);
-        return {name_of(queue_.kept(qnodes_, tail, node, field(tail, kStandIn)))};
+        return {name_of(queue_.kept(qnodes_, last, node, field(last, kStandIn)))};
     }
 
     void release_exclusive(Rank target, Hold hold) {
         const Word node = node_of(hold.opaque);
-        if (const Value succ = queue_.step_out(qnodes_, {target, home_}, node); succ != 0) {
-            queue_.tell(succ, kGranted);
+        if (const Value succ = queue_.step_out(qnodes_, tail(target), node); succ != 0) {
+            queue_.tell(succ, McsQueueWords::kGranted);
             fabric_.handed_over(node_of(succ).rank);
         }
     }
@@ -65,17 +74,16 @@ class Dqnl {
     void release_shared(Rank target, Hold hold) { release_exclusive(target, hold); }
 
     /// For diagnosis: whether an acquire would have to wait now.
-    bool is_taken(Rank target, bool) { return fabric_.get({target, home_}) != 0; }
+    bool is_taken(Rank target, bool) { return fabric_.get(tail(target)) != 0; }
 
   private:
-    static constexpr Slot kStandIn = 1;
-    static constexpr Value kGranted = 1;
+    Word tail(Rank target) const { return {target, home_ + kTail}; }
 
     /// Returns the name that `own` has replaced.
-    Value enter(Word tail, Value own) {
+    Value enter(Word last, Value own) {
         const auto mark = fabric_.mark();
         for (Value guess = 0;;) {
-            const Value found = fabric_.compare_swap(tail, guess, own);
+            const Value found = fabric_.compare_swap(last, guess, own);
             if (found == guess)
                 return found;
             guess = found;

@@ -84,10 +84,14 @@
 namespace rmalock::locks {
 
 /// Of the home record, and of a queue node, what n_cosed has beside the parts. The stand-in is the
-/// home record itself, and its other fields lie where a stand-in needs none.
+/// home record itself, and its other fields lie where a stand-in needs none. Beside each: what it
+/// promises, and the race that it settles.
 struct NCosedWords {
     static constexpr Slot kWord = 1, kRo = 2;
     static constexpr Slot kJoin = 3; ///< stays empty: nobody joins a drain
+    /// LIST: the last of the shared ones there, each of which wakes the one before it. LISTED: so
+    /// many are there. A shared one swaps a list first and counts itself behind that, so a holder
+    /// that finds the count it knows from WORD finds all of them in the lists.
     static constexpr Slot kList = 4, kMostLists = 3, kListed = kList + kMostLists;
     static constexpr Slot kWords = kListed + 1;
     static_assert(kWords == QueueNodes::kNodeSlots);
@@ -97,10 +101,21 @@ struct NCosedWords {
     static constexpr Value pack(Value exclusive, Value shared) {
         return exclusive << kSharedBits | shared;
     }
-    /// The last one: the next to come has the lock after it.
+    /// The last exclusive: the next to come has the lock after it. An exclusive swaps the word, so
+    /// each finds one before it, and those between. It goes by a CAS of the whole word, which fails
+    /// if anybody has come behind it (D2).
     static constexpr Value exclusive(Value word) { return word >> kSharedBits; }
-    /// Behind the exclusive; without one, at least those inside.
+    /// A shared one, counted behind the exclusive; without one, at least those inside (C3). One
+    /// atomic counts it and shows the exclusive. So the exclusive before it counts it and wakes it,
+    /// the one behind it counts it and waits for its departure, and no other one does.
+    static constexpr Value kShared1 = 1;
     static constexpr Value shared(Value word) { return word & (pack(1, 0) - 1); }
+
+    /// STATUS: those before the exclusive are in, or have been.
+    static constexpr Value kGranted = McsQueueWords::kGranted;
+    /// WAKE: the shared one is in; or its exclusive has moved, and it is to come to the stand-in
+    /// (C4). Each request is answered once, by the exclusive before it or down a list.
+    static constexpr Value kIn = 1, kMoved = 2;
 };
 
 /// Sizes: as shipped, or what a checker can do.
@@ -111,6 +126,8 @@ struct NCosedSizes {
     /// it may be tried many times in vain.
     Value renew_at = Value{1} << (NCosedWords::kSharedBits - 2);
 };
+// More than can be inside: so large a count has departures to take out.
+static_assert(fabric::kMostRanks < NCosedSizes{}.renew_at);
 
 template <fabric::Fabric F, NCosedSizes kSizes = NCosedSizes{}>
 class NCosed : private NCosedWords {
@@ -133,7 +150,7 @@ class NCosed : private NCosedWords {
     Hold acquire_shared(Rank target) {
         // Before it is counted: from then on the exclusive before it waits for its request.
         const Word own = qnodes_.take(fabric_);
-        const Value seen = fabric_.fetch_add(word(target), pack(0, 1));
+        const Value seen = fabric_.fetch_add(word(target), kShared1);
         if (exclusive(seen) != 0)
             wait_behind(node_of(exclusive(seen)), shared(seen), own, target);
         qnodes_.give(own);
@@ -185,9 +202,7 @@ class NCosed : private NCosedWords {
     }
 
   private:
-    static constexpr Slot kNext = McsQueue<F>::kNext, kWake = PushList<F>::kWake;
-    static constexpr Value kGranted = 1;
-    static constexpr Value kIn = 1, kMoved = 2; ///< what a wake says
+    static constexpr Slot kNext = McsQueueWords::kNext, kWake = PushListWords::kWake;
 
     /// Behind an exclusive: the next one, 0 if there is none, and the shared ones before that.
     struct Followers {

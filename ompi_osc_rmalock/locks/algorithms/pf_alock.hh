@@ -135,7 +135,7 @@ class PfAlock : private PfAlockWords {
         Seen seen;
         const bool handed_on = queues_.template release<kTailR, kTailL, kJoin>(target, hold, seen);
         if (!handed_on && is_free(seen) && seen[kJoin] != 0) [[unlikely]]
-            waiting_.wake_all(word(target, kJoin), PushList<F>::kLook);
+            waiting_.wake_all(word(target, kJoin), PushListWords::kLook);
     }
 
     /// For diagnosis: whether an acquire would have to wait now.
@@ -259,7 +259,7 @@ class PfAlock : private PfAlockWords {
         fabric_.flush(target);
         seen = look_at_readers(target);
         if (waiting(seen[kReadersR], phase) != 0)
-            waiting_.wake_all(word(target, kJoin), PushList<F>::kLook);
+            waiting_.wake_all(word(target, kJoin), PushListWords::kLook);
         return of(seen, next);
     }
 

@@ -96,7 +96,9 @@ class Baton : private BatonWord<message_bits> {
     }
 
   private:
-    static constexpr Value kFirst = 1; ///< STATUS
+    /// STATUS: the one before has taken the baton. Its successor is the first of the queue, which
+    /// alone watches it.
+    static constexpr Value kFirst = 1;
 
     using W::kFree, W::message, W::passed;
 

@@ -36,13 +36,23 @@
 
 namespace rmalock::locks {
 
-/// A count of readers and the node of the writer that waits for it to become 0. The count is in the
-/// top bits, so that it disturbs nothing when it runs below 0 or wraps.
+/// RO; D of members.hh has the same fields. Beside each: what it promises, and the race that it
+/// settles.
 struct DrainWord {
+    /// DRN of a queue node: 1 when the last reader has left. A hint, which may be about an earlier
+    /// drain.
+    static constexpr Slot kDrn = 2;
+
+    /// A reader that the drainer waits for. On top, so that the count disturbs nothing when it runs
+    /// below 0 or wraps. Each reader takes itself out once, before the drainer has added it or
+    /// after: the sum is the same.
     static constexpr Value kReader = Value{1} << kNameBits;
     static constexpr std::int64_t inside(Value v) {
         return static_cast<std::int64_t>(v) >> kNameBits;
     }
+    /// The queue node of the drainer while readers may join. It is in the same word as the count:
+    /// of a reader that joins and a drainer that takes its name out one sees the other. The reader
+    /// that leaves last finds the name, and tells the drainer.
     static constexpr Value drainer(Value v) { return v & kNameMask; }
 };
 
@@ -57,8 +67,6 @@ struct DrainWords {
 template <fabric::Fabric F>
 class Drain {
   public:
-    static constexpr Slot kDrn = 2; ///< of a queue node
-
     explicit Drain(F& fabric) : fabric_(fabric), waiting_(fabric) {}
 
     // ---- readers --------------------------------------------------------------------------------
@@ -69,7 +77,7 @@ class Drain {
         if (DrainWord::inside(o) != readers || DrainWord::drainer(o) == 0)
             return;
         const Word drainer = node_of(DrainWord::drainer(o));
-        fabric_.put(field(drainer, kDrn), 1);
+        fabric_.put(field(drainer, DrainWord::kDrn), 1);
         fabric_.handed_over(drainer.rank);
     }
 
@@ -88,7 +96,7 @@ class Drain {
     /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the
     /// node that was woken first, 0 if there was none.
     Value admit(const DrainWords& words) {
-        return waiting_.wake_all(words.join, PushList<F>::kLook);
+        return waiting_.wake_all(words.join, PushListWords::kLook);
     }
 
     // ---- the drainer ----------------------------------------------------------------------------
@@ -134,7 +142,7 @@ class Drain {
     }
 
     void await_hint(const DrainWords& words, Word own, Value r, Rounds<F>& rounds) {
-        const Word drn = field(own, kDrn);
+        const Word drn = field(own, DrainWord::kDrn);
         const Value more = r * DrainWord::kReader;
         // Late hints of an earlier drain are erased before anybody can send one of this.
         fabric_.put(drn, 0);

@@ -31,11 +31,21 @@
 
 namespace rmalock::locks {
 
-template <fabric::Fabric F>
-class McsQueue {
-  public:
-    static constexpr Slot kNext = 0, kStatus = 1;
+/// Of a queue node. Beside each: what it promises, and the race that it settles.
+struct McsQueueWords {
+    /// NEXT: the one behind, which waits. It writes this once, after its swap of TAIL. So an owner
+    /// that leaves and finds TAIL swapped waits for it.
+    static constexpr Slot kNext = 0;
+    /// STATUS: the queue is its owner's now. The one before writes this once, never 0, and nothing
+    /// later. So a queue node whose owner has seen both is clean once it has cleared them.
+    static constexpr Slot kStatus = 1;
+    /// STATUS of a lock that has no more to say.
+    static constexpr Value kGranted = 1;
+};
 
+template <fabric::Fabric F>
+class McsQueue : private McsQueueWords {
+  public:
     explicit McsQueue(F& fabric) : fabric_(fabric) {}
 
     /// Puts `node` behind the others. Returns whether there are any, of which one will write its

@@ -22,12 +22,20 @@
 
 namespace rmalock::locks {
 
-template <fabric::Fabric F>
-class PushList {
-  public:
-    static constexpr Slot kWake = 3;  // of a node; 0-2 are in mcs_queue.hh and drain.hh
-    static constexpr Value kLook = 1; ///< a wake that says nothing; no name of a node
+/// Of a queue node. Beside each: what it promises, and the race that it settles.
+struct PushListWords {
+    /// WAKE: the queue node's owner is to look again, and to wake the one before it on the list. No
+    /// other wait uses the word, so a wake that comes late ends none; 0-2 are in mcs_queue.hh and
+    /// drain.hh.
+    static constexpr Slot kWake = 3;
+    /// LOOK: a wake that says nothing, and is no name of a queue node. A hint: the waiter looks
+    /// itself.
+    static constexpr Value kLook = 1;
+};
 
+template <fabric::Fabric F>
+class PushList : private PushListWords {
+  public:
     explicit PushList(F& fabric) : fabric_(fabric) {}
 
     /// Returns when over(): false, or when woken(w) for a wake w other than LOOK: true.

@@ -21,7 +21,7 @@ struct StandInUnflushed : Sound {
 /// A holder that moves to a stand-in leaves a successor behind that has not shown itself.
 struct MovesWithoutSuccessor : Sound {
     static constexpr Slot kQueueNode = fabric::kWordsPerLine;
-    bool skips_await(Word w) { return w.slot == kQueueNode; } // NEXT
+    bool skips_await(Word w) { return w.slot == kQueueNode + locks::McsQueueWords::kNext; }
 };
 
 template <fabric::Fabric F, DMcsMutation M>
@@ -75,7 +75,8 @@ class DMcsMutant {
 
   private:
     using Slot = locks::Slot;
-    static constexpr Slot kNext = 0, kStatus = 1, kWaitWord = 2;
+    static constexpr Slot kNext = locks::McsQueueWords::kNext,
+                          kStatus = locks::McsQueueWords::kStatus, kWaitWord = 2;
     static constexpr Value kWait = 1;
 
     F& fabric_;

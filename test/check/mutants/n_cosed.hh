@@ -11,7 +11,8 @@ namespace rmalock::check::n_cosed_fault {
 using Words = locks::NCosedWords;
 /// Where the inboxes of few processes are a line.
 inline constexpr Slot kInboxes = fabric::line(1), kQueueNode = fabric::line(2);
-inline constexpr Slot kNext = 0, kDrn = 2, kWake = 3;
+inline constexpr Slot kNext = locks::McsQueueWords::kNext, kDrn = locks::DrainWord::kDrn,
+                      kWake = locks::PushListWords::kWake;
 
 inline bool of_node(Word w, Slot field) {
     return w.slot == kQueueNode + field;
@@ -62,7 +63,7 @@ struct NoWakeChain : Sound {
 };
 /// A holder that moves to the stand-in leaves the shared ones behind it where they are.
 struct MovesAlone : Sound {
-    bool skips_put(Word w, Value v) { return of_node(w, kWake) && v == 2; }
+    bool skips_put(Word w, Value v) { return of_node(w, kWake) && v == Words::kMoved; }
 };
 /// What a holder puts into the stand-in, or cleans there, may be late.
 struct StandInUnflushed : Sound {

@@ -11,7 +11,8 @@ namespace rmalock::check::pf_alock_fault {
 using Words = locks::PfAlockWords;
 inline constexpr Slot kTailR = Words::kTailR, kTailL = Words::kTailL, kPhase = Words::kPhase,
                       kReadersR = Words::kReadersR, kReadersL = Words::kReadersL,
-                      kJoin = Words::kJoin, kHomeSlots = fabric::kWordsPerLine, kWake = 3;
+                      kJoin = Words::kJoin, kHomeSlots = fabric::kWordsPerLine,
+                      kWake = locks::PushListWords::kWake;
 inline bool is_wake(Word w) {
     return w.slot == kHomeSlots + kWake;
 }

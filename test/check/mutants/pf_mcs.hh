@@ -11,7 +11,8 @@ namespace rmalock::check::pf_mcs_fault {
 // home record.
 using Words = locks::PfMcsWords;
 inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kHw = Words::kHw, kJoin = Words::kJoin,
-                      kHomeSlots = fabric::kWordsPerLine, kStatus = 1, kDrn = 2, kWake = 3;
+                      kHomeSlots = fabric::kWordsPerLine, kStatus = locks::McsQueueWords::kStatus,
+                      kDrn = locks::DrainWord::kDrn, kWake = locks::PushListWords::kWake;
 using locks::DrainWord;
 inline bool is(Word w, Slot offset) {
     return w.slot == kHomeSlots + offset;
@@ -100,7 +101,8 @@ struct JoinUnnamed : JoinNoRecheck {
 struct LooksOnAHint : Sound {
     Value fetched(Word w, Value operand, Value v) {
         // Taking the name out: the count is not looked at.
-        const bool closes = w.slot == kRo && DrainWord::drainer(operand) != 0 && operand >> 63 != 0;
+        const bool closes =
+            w.slot == kRo && DrainWord::drainer(operand) != 0 && DrainWord::inside(operand) < 0;
         return closes ? DrainWord::drainer(v) : v;
     }
 };
@@ -118,7 +120,7 @@ struct NoNextFirst : Sound {
 /// The baton is given whether a taker is registered or not: readers that wait for the
 /// end of the phase wait for an exclusive that never comes.
 struct GivesToNobody : Sound {
-    Value seen(Word w, Value v) { return w.slot == kS ? v + (Value{1} << 32) : v; }
+    Value seen(Word w, Value v) { return w.slot == kS ? v + Words::kX1 : v; }
 };
 
 /// An exclusive does not wait for the readers of the phase before it.
