@@ -137,7 +137,10 @@ struct PfCohortWords {
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
     static constexpr unsigned kRcBits = 22, kXcBits = 22, kMbBits = 19;
-    static_assert(kRcBits + kXcBits + kMbBits == 63 && fabric::kMostRanks < 1 << kMbBits);
+    static_assert(kRcBits + kXcBits + kMbBits == 63);
+    // Nodes; readers; writers alone (P8), and the cohorts of a chain that have been in.
+    static_assert(fabric::kMostRanks < 1 << kMbBits && fabric::kMostRanks < 1 << kRcBits &&
+                  fabric::kMostRanks + CohortHold::kMostCohorts < Value{1} << kXcBits);
     /// RC: readers registered. While it counts one that saw XC == 0, no exclusive is in.
     static constexpr Value kReader1 = 1;
     /// XC: cohorts registered. The one that found 0 owns the lock once the readers of its S are
@@ -160,14 +163,20 @@ struct PfCohortWords {
 
     /// STATUS and HW. PHASE says what S said without its exclusives, and whether one of their
     /// registrations has been left to the successor; else it is DIRECT, a CohortHold.
-    static constexpr Value kPhaseMessage = Value{1} << 62, kInherited = Value{1} << 59;
-    static constexpr Value inherited(Value message) { return message >> 59 & 1; }
-    static constexpr bool tells_of_members(Value message) { return (message >> 61 & 1) != 0; }
+    static constexpr Value kPhaseMessage = Value{1} << 62, kMembersMessage = Value{1} << 61;
+    static constexpr unsigned kPhaseShift = 60, kInheritedShift = 59;
+    static constexpr Value kInherited = Value{1} << kInheritedShift;
+    static constexpr Value inherited(Value message) { return message >> kInheritedShift & 1; }
+    static constexpr Value phase_told(Value message) { return message >> kPhaseShift & 1; }
+    static constexpr bool tells_of_members(Value message) {
+        return (message & kMembersMessage) != 0;
+    }
     static constexpr Value phase_message(Value s) {
-        return kPhaseMessage | Value{has_members(s)} << 61 | phase(s) << 60 | readers(s);
+        return kPhaseMessage | has_members(s) * kMembersMessage | phase(s) << kPhaseShift |
+               readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(CohortHold::kBits < 59 && kNameBits < 59);
+    static_assert(CohortHold::kBits < kInheritedShift && kNameBits < kInheritedShift);
 
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
@@ -199,11 +208,11 @@ class PfCohort : private PfCohortWords {
     using SectionWords = PfCohortWords;
     // For section.hh.
     SectionHome section_home(Rank target) const { return {word(target, kS), word(target, kHw)}; }
-    static Word told(Value next) { return field(node_of(next), McsQueue<F>::kStatus); }
+    static Word told(Value next) { return field(node_of(next), McsQueueWords::kStatus); }
     /// Whether readers of this node are counted on it, so that a shared lock takes no round trip.
     bool is_member(Rank target) {
         const Word a = counter(my_node_, target);
-        return nodes_.element(target) != my_node_ && Members<F>::is_member(fabric_.get(a)) &&
+        return nodes_.element(target) != my_node_ && MemberWords::is_member(fabric_.get(a)) &&
                members_.possible(a, target);
     }
     static Hold section_hold(bool exclusive) {
@@ -245,7 +254,7 @@ class PfCohort : private PfCohortWords {
         const Word a = counter(my_node_, target);
         bool may_join = nodes_.element(target) != my_node_ && members_.possible(a, target);
         const Value arrived = may_join ? members_.arrive(a) : 0;
-        bool at_member = Members<F>::is_member(arrived);
+        bool at_member = MemberWords::is_member(arrived);
         if (at_member && members_.foreign(a, target, arrived))
             may_join = at_member = false;
         if (at_member && members_.enter(a, arrived, limits_.patience))
@@ -333,7 +342,7 @@ class PfCohort : private PfCohortWords {
     }
 
   private:
-    static constexpr Slot kRecordSlots = fabric::kWordsPerLine + Members<F>::kCounterSlots;
+    static constexpr Slot kRecordSlots = fabric::kWordsPerLine + MemberWords::kCounterSlots;
 
     // ---- where the words are --------------------------------------------------------------------
     Word word(Rank target, Slot offset) const { return {target, home_ + offset}; }
@@ -506,7 +515,7 @@ class PfCohort : private PfCohortWords {
             return false;
         if (handed_over)
             let_readers_in(target);
-        const auto closed = members_.close(target, message >> 60 & 1, own, counters(target));
+        const auto closed = members_.close(target, phase_told(message), own, counters(target));
         if (closed.left != 0)
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
         if (closed.to_come != 0) {
@@ -525,7 +534,7 @@ class PfCohort : private PfCohortWords {
             return;
         fabric_.await_until(
             counter(my_node_, target),
-            [this](Value v) { return Members<F>::arrivals(v) >= limits_.t_r; },
+            [this](Value v) { return MemberWords::arrivals(v) >= limits_.t_r; },
             fabric_.after(limits_.hold));
     }
 

@@ -111,11 +111,13 @@ struct PfMcsWords {
     static constexpr Value phase(Value s) { return s >> 63; }
     static constexpr Value exclusives(Value s) { return (s & ~kPhase) >> kReaderBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
+    // Those that are in or wait, and the exclusives of a chain that have been in.
+    static_assert(fabric::kMostRanks < kX1 / kReader1 &&
+                  fabric::kMostRanks + kLargestThreshold < kPhase / kX1);
 
     /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
-    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits) &&
-                  kLargestThreshold < kPhase / kX1);
+    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
     static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
@@ -145,7 +147,7 @@ class PfMcs : private PfMcsWords {
                 .patience = asked.patience};
     }
 
-    static_assert(kNameBits < Baton<F>::kMessageBits);
+    static_assert(kNameBits < Baton<F>::kMessageBits && kLargestThreshold <= Baton<F>::kMostPassed);
     explicit PfMcs(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), baton_(env.fabric), drain_(env.fabric),
           home_(env.home), qnodes_(env.qnodes), limits_(env.limits) {}

@@ -43,6 +43,23 @@
 
 namespace rmalock::locks {
 
+/// COME. Beside each field: what it promises, and the race that it settles.
+struct ComeWord {
+    /// A writer of the node that is in or waits, and one that has been in since the lock was
+    /// fetched. One atomic counts a writer and shows the others, so of several that come at once
+    /// one finds 0 and fetches the lock. More than `in a row` promises the giver a taker.
+    static constexpr Value kWriter = 1;
+    /// KEY: the target that has the record, while the count is not 0. It is in the word that is
+    /// swapped, so that a writer never counts itself for another target.
+    static constexpr unsigned kKeyShift = 32;
+
+    static constexpr Value count(Value come) { return come & ((Value{1} << kKeyShift) - 1); }
+    static constexpr Value key(Rank target) { return NodeRecords::key(target) << kKeyShift; }
+};
+// The writers of a node, and T_L that have been in.
+static_assert(fabric::kMostRanks + kLargestThreshold < Value{1} << ComeWord::kKeyShift);
+static_assert(fabric::kMostRanks < Value{1} << (64 - ComeWord::kKeyShift));
+
 /// What a holder of a cohort knows, and tells the next one.
 struct CohortHold {
     Value in_a_row = 1;   ///< of its node have had the lock
@@ -73,7 +90,7 @@ struct CohortHold {
 };
 
 template <fabric::Fabric F>
-class Cohort {
+class Cohort : private ComeWord {
   public:
     using Near = fabric::OnNode<F>;
     using Baton = locks::Baton<Near, CohortHold::kBits>;
@@ -116,7 +133,8 @@ class Cohort {
     }
     /// The lock is at home again.
     void leave(const Words& words, const CohortHold& mine, Value passed) {
-        if (count(fabric_.fetch_add(words.come, Value{0} - mine.in_a_row)) != mine.in_a_row)
+        if (count(fabric_.fetch_add(words.come, Value{0} - mine.in_a_row * kWriter)) !=
+            mine.in_a_row)
             baton_.give(words.baton, kHead, passed);
     }
 
@@ -129,22 +147,20 @@ class Cohort {
     static Value passed_of(Hold held) { return held.opaque & Baton::kMostPassed; }
 
   private:
+    /// HEAD: the lock is at home again, so its taker may fetch it. It is no CohortHold, as that is
+    /// never 0.
     static constexpr Value kHead = 0;
-
-    // COME.
-    static constexpr unsigned kKeyShift = 32;
-    static constexpr Value count(Value come) { return come & ((Value{1} << kKeyShift) - 1); }
 
     /// One more. Returns what COME was, or nothing.
     std::optional<Value> come(Word word, Rank target) {
         if (!shared_)
-            return fabric_.fetch_add(word, 1);
+            return fabric_.fetch_add(word, kWriter);
         const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
-            const Value seen = fabric_.get(word), key = NodeRecords::key(target) << kKeyShift;
-            if (count(seen) != 0 && seen - count(seen) != key)
+            const Value seen = fabric_.get(word), mine = key(target);
+            if (count(seen) != 0 && seen - count(seen) != mine)
                 return std::nullopt;
-            if (fabric_.compare_swap(word, seen, key + count(seen) + 1) == seen)
+            if (fabric_.compare_swap(word, seen, mine + count(seen) + kWriter) == seen)
                 return seen;
             fabric_.backoff(attempt);
             fabric_.rewind(mark);

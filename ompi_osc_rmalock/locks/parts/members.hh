@@ -85,30 +85,62 @@
 
 namespace rmalock::locks {
 
-/// A of a node, beside the count of arrivals.
-struct MemberWord {
+/// Its words. Beside each field: what it promises, and the race that it settles.
+struct MemberWords {
+    // Of a counter: A and KEY on its first line, D (DrainWord) on its second.
+    // KEY: the target whose member the node is, or is being made. A CAS from 0 sets it, so of
+    // several readers one makes the node a member. It is 0 again only when the bit of MAP is gone.
+    static constexpr Slot kArrivals = 0, kKey = 1, kDepartures = fabric::kWordsPerLine,
+                          kCounterSlots = 2 * fabric::kWordsPerLine;
+    /// GONE of a queue node; 0-3 are in mcs_queue.hh, drain.hh, push_list.hh. Each counter that the
+    /// drainer has left its name in adds 1, by the last reader to depart. It is an atomic, and the
+    /// drainer takes back what it has waited for: so none of them is lost.
+    static constexpr Slot kGone = 4;
+
+    // A. One atomic counts a reader and shows the bits, so either the reader sees W, or the owner
+    // that sets it takes the reader's count.
     /// W: an exclusive has closed it. It came with the swap that took the count, so no reader that
-    /// the exclusive does not know of is inside (P4 of pf_cohort.hh).
+    /// the exclusive does not know of is inside (P4 of pf_cohort.hh). It goes by an addition, which
+    /// spares the readers that wait.
     static constexpr Value kWrite = Value{1} << 62;
-    /// MB: readers may enter by it. Set and taken back by a compare-swap with the count 0: nobody
-    /// is inside by a counter that an exclusive would pass over.
+    /// MB: readers may enter by it. A reader that is inside by way of home sets it, while no
+    /// exclusive owns the target. An owner takes it back by a CAS that finds no arrival: no reader
+    /// is inside by a counter that the next owner passes over.
     static constexpr Value kMember = Value{1} << 61;
-    /// IDLE: phases without arrivals. A hint.
-    static constexpr Value kIdle1 = Value{1} << 53;
+    /// GEN: the phase that the count is of. The open flips it, by the carry out of W: a reader that
+    /// saw W is in when it differs, even if the next owner has set W again. At a node that is no
+    /// member it begins the count anew, so that readers of several phases do not make it one.
+    static constexpr unsigned kGenerationShift = 63;
+    static constexpr Value of_generation(Value phase) { return phase << kGenerationShift; }
+    static constexpr Value generation(Value a) { return a >> kGenerationShift; }
+    /// IDLE: closings in a row without an arrival. A hint: a node that leaves too soon joins again.
+    static constexpr unsigned kIdleShift = 53, kIdleBits = 8;
+    static constexpr Value kIdle1 = Value{1} << kIdleShift;
+    static constexpr Value idle(Value a) { return a >> kIdleShift & ((Value{1} << kIdleBits) - 1); }
+    /// A reader that has come since the last swap. At a member the owner's next swap finds it,
+    /// unless it has been taken back, and D is owed one departure.
+    static constexpr Value kArrival = 1;
+    static constexpr Value arrivals(Value a) { return a & (kIdle1 - 1); }
+
+    static constexpr bool is_member(Value a) { return (a & kMember) != 0; }
+    static constexpr bool is_closed(Value a) { return (a & kWrite) != 0; }
+
+    /// A word of MAP: the owner is to close the counter of this node. It is set behind MB by a
+    /// reader inside by way of home, which the owner waits for before it reads the map.
+    static constexpr std::size_t kNodesOfWord = 64;
+    static constexpr Value bit(std::size_t node) { return Value{1} << node % kNodesOfWord; }
 };
+static_assert(MemberWords::kIdleShift + MemberWords::kIdleBits == 61);
+static_assert(MemberLimits{}.idle < Value{1} << MemberWords::kIdleBits);
 
 template <fabric::Fabric F>
-class Members : private MemberWord {
+class Members : private MemberWords {
     using Rmw = fabric::Rmw;
 
   public:
-    static constexpr Slot kCounterSlots = 2 * fabric::kWordsPerLine;
-    static constexpr Slot kGone = 4; ///< of a queue node; 0-3 are in mcs_queue.hh, drain.hh,
-                                     ///< push_list.hh
-
     /// Whole lines.
     static Slot map_slots(const topology::Level& nodes) {
-        constexpr std::size_t kNodes = 64 * fabric::kWordsPerLine;
+        constexpr std::size_t kNodes = kNodesOfWord * fabric::kWordsPerLine;
         return fabric::line(static_cast<Slot>((nodes.elements() + kNodes - 1) / kNodes));
     }
 
@@ -116,11 +148,6 @@ class Members : private MemberWord {
     /// other targets may have it.
     Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits, bool shared)
         : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits), shared_(shared) {}
-
-    static constexpr bool is_member(Value a) { return (a & kMember) != 0; }
-    static constexpr bool is_closed(Value a) { return (a & kWrite) != 0; }
-    static constexpr Value generation(Value a) { return a >> 63; }
-    static constexpr Value arrivals(Value a) { return a & (kIdle1 - 1); }
 
     /// Whether a node may join that keeps its readers of `target` at `a`.
     bool possible(Word a, Rank target) {
@@ -130,7 +157,7 @@ class Members : private MemberWord {
         return key == 0 || key == NodeRecords::key(target);
     }
 
-    Value arrive(Word a) { return fabric_.fetch_add(a, 1); }
+    Value arrive(Word a) { return fabric_.fetch_add(a, kArrival); }
 
     /// For a reader that has `arrived` at a member: whether it is another target's. Then the reader
     /// has not arrived.
@@ -166,7 +193,7 @@ class Members : private MemberWord {
         if (generation(arrived) == phase)
             return arrivals(arrived) + together >= limits_.k_in;
         // Somebody else's arrival in between makes it fail; that one starts the count, then.
-        fabric_.compare_swap(a, arrived + together, phase << 63 | together);
+        fabric_.compare_swap(a, arrived + together, of_generation(phase) | together);
         return together >= limits_.k_in;
     }
 
@@ -176,7 +203,7 @@ class Members : private MemberWord {
         // Another reader may be faster, or will be.
         if (fabric_.compare_swap(field(a, kKey), 0, NodeRecords::key(target)) != 0)
             return false;
-        fabric_.swap(a, phase_now() << 63 | kMember);
+        fabric_.swap(a, of_generation(phase_now()) | kMember);
         fabric_.fetch_add(map(target, node), bit(node));
         return true;
     }
@@ -223,19 +250,14 @@ class Members : private MemberWord {
     }
 
   private:
-    static constexpr Slot kKey = 1; ///< of a counter's first line
-
     static auto opened_since(Value arrived) {
         return [arrived](Value v) { return generation(v) != generation(arrived); };
     }
 
-    static constexpr Value idle(Value a) { return a >> 53 & 0xff; }
-    static constexpr Value bit(std::size_t node) { return Value{1} << node % 64; }
-
     Word map(Rank target, std::size_t node) const {
-        return {target, map_ + static_cast<Slot>(node / 64)};
+        return {target, map_ + static_cast<Slot>(node / kNodesOfWord)};
     }
-    static Word departures(Word a) { return field(a, fabric::kWordsPerLine); }
+    static Word departures(Word a) { return field(a, kDepartures); }
 
     /// Takes an arrival back, unless the counter is open now.
     template <class IsOpen>
@@ -243,7 +265,7 @@ class Members : private MemberWord {
         const auto mark = fabric_.mark();
         for (unsigned attempt = 0;; ++attempt) {
             const Value seen = fabric_.get(a);
-            if (is_open(seen) || fabric_.compare_swap(a, seen, seen - 1) == seen)
+            if (is_open(seen) || fabric_.compare_swap(a, seen, seen - kArrival) == seen)
                 return !is_open(seen);
             fabric_.backoff(attempt);
             fabric_.rewind(mark);
@@ -257,7 +279,7 @@ class Members : private MemberWord {
     };
     template <class Visit>
     void for_each_map(Rank target, Visit&& visit) {
-        for (std::size_t first = 0; first < nodes_.elements(); first += 64)
+        for (std::size_t first = 0; first < nodes_.elements(); first += kNodesOfWord)
             if (const Value members = fabric_.get(map(target, first)); members != 0)
                 visit(first, members);
     }
@@ -285,15 +307,15 @@ class Members : private MemberWord {
         }
 
       private:
-        std::array<Rmw, 64> rmws_;
-        std::array<Value, 64> found_;
+        std::array<Rmw, kNodesOfWord> rmws_;
+        std::array<Value, kNodesOfWord> found_;
         std::size_t size_ = 0;
     };
 
     template <class Counter>
     void close_some(Rank target, Value phase, Word me, const Some& some, Counter&& counter,
                     Closed& closed) {
-        const Value shut = phase << 63 | kWrite | kMember;
+        const Value shut = of_generation(phase) | kWrite | kMember;
         Batch swaps, updates;
         for_each(some, [&](std::size_t node) { swaps.add(Rmw::swap(counter(node), shut)); });
         const Value* const before = swaps.done(fabric_);

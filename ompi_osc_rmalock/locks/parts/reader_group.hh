@@ -48,11 +48,53 @@
 
 namespace rmalock::locks {
 
-template <fabric::Fabric F>
-class ReaderGroup {
-  public:
-    static constexpr Slot kCall = 5; ///< of a queue node; 0-4 are in members.hh and what it names
+/// Its words. Beside each field: what it promises, and the race that it settles.
+struct ReaderGroupWords {
+    /// CALL of a queue node; 0-4 are in members.hh and what it names. Only its owner clears it,
+    /// before the queue node is free again. It is written once in between, as each follower is
+    /// called once.
+    static constexpr Slot kCall = 5;
+    /// What a call says. A follower is in behind the registration of a leader, or has to register
+    /// itself. Either way it goes on only then, so no call is late.
+    static constexpr Value kIn = 1, kAlone = 2;
 
+    // HERE. It changes by compare-and-swaps and by the leader's swap, so each reader is either in
+    // what the leader finds, or leads the next group.
+    /// The last that came. The leader calls it, and each one calls the one that it found here: a
+    /// chain that ends at the leader, which has no name here.
+    static constexpr Value waiter(Value here) { return here & kNameMask; }
+    /// So many have come, the leader included. It promises the leader that a chain of one less
+    /// waits for its call.
+    static constexpr unsigned kCountBits = 7;
+    static constexpr Value kMostReaders = (Value{1} << kCountBits) - 1;
+    static constexpr Value readers(Value here) { return here >> kNameBits & kMostReaders; }
+    /// The target that they are for (node_records.hh), so that no reader follows a leader to
+    /// another one. The swap that takes the readers away takes it with them.
+    static constexpr unsigned kKeyShift = kNameBits + kCountBits;
+    static constexpr Value key(Value here) { return here >> kKeyShift; }
+
+    static constexpr Value here(Value key, Value readers, Value waiter) {
+        return key << kKeyShift | readers << kNameBits | waiter;
+    }
+
+    // GROUP. 0 when the last one has left: another target may have it then.
+    /// Readers of groups that are inside. While it is not 0 one registration of a leader stands at
+    /// home. The one that finds 1 takes it back: of two that leave at once one does.
+    static constexpr Value inside(Value group) { return group & (kJoins - 1); }
+    /// The last to leave may make the node a member: the leader of the first group saw by its own
+    /// admission that it may (P7 of pf_cohort.hh).
+    static constexpr Value kJoins = Value{1} << 32;
+    /// The target, so that a group of another one does not count as its own.
+    static constexpr unsigned kGroupKeyShift = 33;
+    static constexpr Value group_key(Value group) { return group >> kGroupKeyShift; }
+};
+static_assert(fabric::kMostRanks < Rank{1} << (64 - ReaderGroupWords::kKeyShift));
+static_assert(fabric::kMostRanks < ReaderGroupWords::kJoins &&
+              fabric::kMostRanks < Value{1} << (64 - ReaderGroupWords::kGroupKeyShift));
+
+template <fabric::Fabric F>
+class ReaderGroup : private ReaderGroupWords {
+  public:
     /// Of a target, on the caller's node.
     struct Words {
         Word here, group;
@@ -100,9 +142,9 @@ class ReaderGroup {
             return {With::nobody, joins};
         const Value empty = words.key << kGroupKeyShift | joins * kJoins;
         const std::optional<Value> before = change(words.group, [&](Value group) {
-            return group == 0                             ? std::optional(empty + readers(come))
-                   : group >> kGroupKeyShift == words.key ? std::optional(group + readers(come))
-                                                          : std::nullopt;
+            return group == 0                      ? std::optional(empty + readers(come))
+                   : group_key(group) == words.key ? std::optional(group + readers(come))
+                                                   : std::nullopt;
         });
         call(waiter(come), before ? kIn : kAlone);
         return {!before ? With::nobody : *before == 0 ? With::followers : With::another, joins};
@@ -120,24 +162,6 @@ class ReaderGroup {
     }
 
   private:
-    static constexpr unsigned kCountBits = 7, kKeyShift = kNameBits + kCountBits;
-    static constexpr Value kMostReaders = (Value{1} << kCountBits) - 1;
-    static_assert(fabric::kMostRanks < Rank{1} << (64 - kKeyShift));
-    static constexpr Value here(Value key, Value readers, Value waiter) {
-        return key << kKeyShift | readers << kNameBits | waiter;
-    }
-    static constexpr Value key(Value here) { return here >> kKeyShift; }
-    static constexpr Value readers(Value here) { return here >> kNameBits & kMostReaders; }
-    static constexpr Value waiter(Value here) { return here & kNameMask; }
-
-    static constexpr Value kJoins = Value{1} << 32;
-    static constexpr Value inside(Value group) { return group & (kJoins - 1); }
-
-    static constexpr unsigned kGroupKeyShift = 33;
-
-    // What a call says.
-    static constexpr Value kIn = 1, kAlone = 2;
-
     /// Returns what the word was, or nothing if `next` does.
     template <class Next>
     std::optional<Value> change(Word word, Next&& next) {

@@ -22,10 +22,12 @@ inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail;
 inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
 inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
                       kBaton = kRecord + Words::kBaton, kGroup = kRecord + Words::kGroup,
-                      kCome = kRecord + Words::kCome, kA = kRecord + Words::kCounter, kKey = kA + 1;
-inline constexpr Slot kGoneOfNode = locks::Members<CheckerFabric>::kGone;
-inline constexpr Slot kCallOfNode = locks::ReaderGroup<CheckerFabric>::kCall;
-inline constexpr Value kWrite = locks::MemberWord::kWrite, kMember = locks::MemberWord::kMember;
+                      kCome = kRecord + Words::kCome, kA = kRecord + Words::kCounter;
+inline constexpr Slot kKey = kA + locks::MemberWords::kKey,
+                      kD = kA + locks::MemberWords::kDepartures;
+inline constexpr Slot kGoneOfNode = locks::MemberWords::kGone;
+inline constexpr Slot kCallOfNode = locks::ReaderGroupWords::kCall;
+inline constexpr Value kWrite = locks::MemberWords::kWrite, kMember = locks::MemberWords::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
@@ -120,7 +122,7 @@ struct TakesBackByAddition : Sound {
 
 /// An owner closes the members and goes in beside the readers that are inside them.
 struct NoDrain : Sound {
-    Value fetched(Word w, Value, Value v) { return w.slot == kA + fabric::kWordsPerLine ? 0 : v; }
+    Value fetched(Word w, Value, Value v) { return w.slot == kD ? 0 : v; }
     bool skips_await(Word w) { return w.slot % fabric::kWordsPerLine == kGoneOfNode; }
 };
 
@@ -221,7 +223,7 @@ struct JoinsOutside : locks::PfCohort<F> {
         const bool joins = held.opaque == Words::kJoins;
         locks::PfCohort<F>::release_shared(target, joins ? locks::Hold{} : held);
         if (joins && members_.join(node_, target, {rank_, kA}, [&] {
-                return fabric_.get({target, kS}) >> 63;
+                return Words::phase(fabric_.get({target, kS}));
             }))
             fabric_.fetch_add({target, kS}, kMember1);
     }
