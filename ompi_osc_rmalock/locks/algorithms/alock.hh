@@ -74,17 +74,35 @@
 
 namespace rmalock::locks {
 
-/// Its words, in a home record of their own.
+/// Its words, in a home record of their own. Beside each: what it promises, and the race that it
+/// settles.
 struct ALockWords {
-    static constexpr Slot kTailR = 0, kTailL = 1, kVictim = 2;
+    /// TAIL_R, TAIL_L: the last of a cohort. It is not 0 from before its leader looks at the other
+    /// one until the last of the cohort has left: of two leaders the later one finds the other.
+    /// Each is changed by one kind of atomics, as CPUs' and adapters' do not exclude each other.
+    static constexpr Slot kTailR = 0, kTailL = 1;
+    /// VICTIM: of two leaders that both found the other, the one that wrote it last waits.
+    static constexpr Slot kVictim = 2;
     /// The stand-in's STATUS, a word further, is nobody's: what was said to its holder was taken.
     static constexpr Slot kStandIn = 3, kWords = 4;
+};
+
+/// What they say.
+struct ALockValues {
+    /// A cohort, as VICTIM names it; 0 in VICTIM is neither.
+    enum class Side : Value { remote = 1, local = 2 };
+    /// STATUS: what is left of the cohort's budget, and 1, so that it is never 0. With nothing left
+    /// the waiter is the leader, and competes before it goes in: the other cohort has its turn.
+    static constexpr Value status(Value left) { return left + 1; }
+    static constexpr Value left(Value status) { return status - 1; }
+    // In a hold: the queue node's name, and above it what is left of the budget.
+    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
 };
 
 /// The two queues and the handshake, for each lock that is taken that way: ALock, and pf_alock.hh.
 /// Words says where the words are. A leader that looks at the other tail looks at kAlso, too.
 template <fabric::Fabric F, class Words, Slot... kAlso>
-class ALockQueues {
+class ALockQueues : private ALockValues {
   public:
     /// What a process has seen of the home record, by slots; from the own node only what it asked
     /// for.
@@ -137,11 +155,6 @@ class ALockQueues {
     Word word(Rank target, Slot slot) const { return {target, home_ + slot}; }
 
   private:
-    /// A cohort. VICTIM names it.
-    enum class Side : Value { remote = 1, local = 2 };
-    /// In a hold: the node's name, and above it what is left of the budget.
-    static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
-
     static constexpr Slot tail_of_others(Side side) {
         return side == Side::remote ? Words::kTailL : Words::kTailR;
     }
@@ -167,22 +180,22 @@ class ALockQueues {
         const auto mark = fabric_.mark();
         const Word node = qnodes_.take(fabric_), last{tail(target, side)};
         Seen seen;
-        Value left = 0;
+        Value mine = 0;
         if (join(queue, side, last, node, seen)) {
-            left = queue.await_and_take_status(node) - 1;
-            if (left == 0)
+            mine = left(queue.await_and_take_status(node));
+            if (mine == 0)
                 look_at_others(side, target, seen);
         }
-        if (left == 0) {
+        if (mine == 0) {
             compete(side, target, seen);
             const bool also = (Value{0} | ... | seen[kAlso]) != 0;
             fabric_.rewind(mark, also);
             take(also);
-            left = budget(side);
+            mine = budget(side);
         }
-        fabric_.rewind(mark, left);
+        fabric_.rewind(mark, mine);
         const Word kept = queue.kept(qnodes_, last, node, word(target, Words::kStandIn));
-        return {left << kNameBits | name_of(kept)};
+        return {mine << kNameBits | name_of(kept)};
     }
 
     template <Slot... kBehind, class Queue>
@@ -198,7 +211,7 @@ class ALockQueues {
         } else
             succ = queue.step_out(qnodes_, last, node);
         if (succ != 0) {
-            queue.tell(succ, hold.opaque >> kNameBits);
+            queue.tell(succ, status((hold.opaque >> kNameBits) - 1));
             fabric_.handed_over(node_of(succ).rank);
         }
         return succ != 0;

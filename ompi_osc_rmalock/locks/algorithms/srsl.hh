@@ -57,24 +57,32 @@
 
 namespace rmalock::locks {
 
-/// Beside each field: what it promises.
+/// Beside each field: what it promises, and the race that it settles.
 struct SrslWords {
     static constexpr Slot kIn = 0, kPassed = 1, kHomeSlots = 2;
-    static constexpr Slot kStatus = 0; ///< of a queue node
+    /// STATUS of a queue node: the request is granted. One server wins the CAS of PASSED for it,
+    /// and writes it once.
+    static constexpr Slot kStatus = 0;
+    static constexpr Value kGranted = 1;
 
     // IN. In one word, so that a server that waits has one to wait for.
-    /// No two requests have the same. At a million of them in a second the field lasts for half a
-    /// year.
+    /// No two requests have the same, and so no two the same word of RING at a time. At a million
+    /// of them in a second the field lasts for half a year.
     static constexpr unsigned kTicketBits = 44;
     static constexpr Value kTicket = 1, kTickets = Value{1} << kTicketBits;
     static constexpr Value tickets(Value in) { return in % kTickets; }
-    /// Counts only holders, each once. On top: the carry is lost.
+    /// Counts only holders, each once, and only grows: a server that read it early sees too many
+    /// inside, never too few. On top: the carry is lost.
     static constexpr Value kLeft = kTickets;
     static constexpr Value left(Value in) { return in / kTickets; }
     static constexpr Value kInside = Value{1} << (64 - kTicketBits); ///< more than can be inside
 
-    // PASSED.
+    // PASSED. Each grant is a CAS of all of it, so of several servers one grants a request. A
+    // server that read it before that, and LEFT with it, grants nothing.
+    /// The last one granted was exclusive: while anybody is inside, it is that one.
     static constexpr Value kWriter = Value{1} << 63;
+    /// NEXT: the ticket that is granted next, so requests are granted in order. It only grows: the
+    /// word of RING of a ticket before it is free.
     static constexpr Value next(Value passed) { return passed % kTickets; }
     static constexpr bool writer(Value passed) { return (passed & kWriter) != 0; }
     static constexpr Value after(Value passed, bool exclusive) {
@@ -84,10 +92,12 @@ struct SrslWords {
         return (next(passed) - left(in)) % kInside;
     }
 
-    // A word of RING.
+    // A word of RING. One put writes all of it, so a server that finds the lap has the rest.
+    /// The request is for an exclusive lock; below it the name of its queue node.
     static constexpr Value kExclusive = Value{1} << kNameBits;
     static constexpr unsigned kLapShift = kNameBits + 1;
-    /// Another one than that of the request that had the word before, and not that of a clean one.
+    /// The request of this ticket is there. It is another lap than that of the request that had the
+    /// word before, and not that of a clean one: a server never grants an old request again.
     static constexpr Value lap(Value ticket, Slot room) { return (ticket / room + 1) << kLapShift; }
     static constexpr Value lap_of(Value request) { return request >> kLapShift << kLapShift; }
     /// Before the request is there.
@@ -214,7 +224,7 @@ class Srsl : private SrslWords {
         if (fabric_.near_compare_swap(passed(home), passed_now, then) != passed_now)
             return;
         const Word node = node_of(request & kNameMask);
-        fabric_.put(field(node, kStatus), 1);
+        fabric_.put(field(node, kStatus), kGranted);
         fabric_.handed_over(node.rank);
     }
 

@@ -9,7 +9,8 @@ namespace rmalock::check {
 /// Faults of the shipped header's fabric. Words: alock.hh.
 namespace alock_fault {
 
-inline constexpr Slot kTailR = 0, kTailL = 1, kVictim = 2;
+using Words = locks::ALockWords;
+inline constexpr Slot kTailR = Words::kTailR, kTailL = Words::kTailL, kVictim = Words::kVictim;
 
 /// The other tail is looked at while VICTIM may be on its way, or in the store buffer.
 struct NoFence : Sound {
