@@ -29,7 +29,7 @@ using Narrow = locks::Ticket<CheckerFabric, 2>;
 template <Value limit, unsigned counter_bits = 24>
 struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
     static constexpr std::uint32_t kLimit = limit;
-    static constexpr Value kTicket = Value{1} << (64 - counter_bits);
+    static constexpr Value kTicket = locks::PassingTicketWord<counter_bits>::kNext;
     Passing(CheckerFabric& fabric, Slot home)
         : locks::PassingTicket<CheckerFabric, counter_bits>(fabric, home, limit) {}
 };

@@ -46,6 +46,9 @@ struct HolderWord {
     static constexpr bool several(Value record) { return record >= 2 * kOne; }
     static constexpr Rank target(Value record) { return static_cast<Rank>(record - kOne) - 1; }
 };
+// A process that holds every target, each once: the sum stays below the count, which has room.
+static_assert(Value{fabric::kMostRanks} * (fabric::kMostRanks + 1) / 2 < HolderWord::kOne);
+static_assert(fabric::kMostRanks < ~Value{0} / HolderWord::kOne);
 
 template <fabric::Fabric F>
 class HolderRecords {

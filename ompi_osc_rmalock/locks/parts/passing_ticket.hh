@@ -34,7 +34,7 @@
 // for each. So a waiter waits for those before it, and T_L others for each of them and for itself.
 //
 // Both counters wrap at 2^24. `next` wraps off the top; `serving` is written whole. There are fewer
-// waiters than that.
+// waiters than that: 65,536 processes of 255 threads each.
 //
 // Cost off node: acquire uncontended 1 atomic = 1 round trip; release 1 posted atomic; past the
 // queue 1 atomic more; in the queue 2 more, and polls of the target's word. Memory: 1 word per
@@ -56,14 +56,17 @@ struct PassingTicketWord {
     /// The first of the queue was passed, once more. In the word that is swapped, so that two
     /// processes that pass at once are counted as two.
     static constexpr Value kPassed = 2;
+    static constexpr Value kMostPassed = (Value{1} << (kServingShift - 1)) - 1;
     /// A ticket. Given out while the lock may change hands: it makes the swap of a last waiter,
     /// which would set the counters to 0, fail.
     static constexpr Value kNext = Value{1} << kNextShift;
     static constexpr Value kCounter = (Value{1} << counter_bits) - 1;
+    /// The ticket of the first of the queue, which alone changes it: in the swap that takes the
+    /// lock, so no later one takes it at the same time.
+    static constexpr Value serving(Value word) { return word >> kServingShift & kCounter; }
 
     static constexpr bool held(Value word) { return (word & kHeld) != 0; }
     static constexpr Value next(Value word) { return word >> kNextShift; }
-    static constexpr Value serving(Value word) { return word >> kServingShift & kCounter; }
     static constexpr Value passed(Value word) {
         return (word & ((Value{1} << kServingShift) - 1)) / kPassed;
     }
@@ -74,6 +77,10 @@ struct PassingTicketWord {
                                   : next(word) << kNextShift | then << kServingShift | kHeld;
     }
 };
+
+// As many threads of each process may wait for one target at a time; of more, two would have the
+// same ticket.
+static_assert(fabric::kMostRanks * Value{255} <= PassingTicketWord<24>::kCounter);
 
 /// `counter_bits` of `next` and of `serving`; the model checker takes few, so that they wrap.
 template <fabric::Fabric F, unsigned counter_bits = 24>
@@ -86,9 +93,10 @@ class PassingTicket {
     /// 2 cores that accumulate one element, this limit had 0.64 of the rate of a compare-and-swap
     /// lock, 64 had 0.45 (medians of 9 interleaved repeats).
     static constexpr Value kDefaultLimit = 256;
+    static_assert(kDefaultLimit <= W::kMostPassed);
 
     /// The lock words are slot `home` of every rank, zeroed before the first acquire of anybody.
-    /// `limit`: T_L; 0: nobody is passed.
+    /// `limit`: T_L, at most kMostPassed of the word; 0: nobody is passed.
     PassingTicket(F& fabric, Slot home, Value limit = kDefaultLimit)
         : fabric_(fabric), home_(home), limit_(limit) {}
 

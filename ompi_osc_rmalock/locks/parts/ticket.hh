@@ -50,9 +50,10 @@ struct TicketWord {
     static constexpr Value next(Value word) { return word >> kNextShift; }
     static constexpr Value serving(Value word) { return word >> kServingShift & kLast; }
 };
+static_assert(fabric::kMostRanks < TicketWord<32>::kLast);
 
 /// `counter_bits` of each counter; the model checker takes few, so that they wrap. More than there
-/// can be processes, of all threads, in the queue.
+/// can be threads, of all processes, in the queue: else two would have the same ticket.
 template <fabric::Fabric F, unsigned counter_bits = 32>
 class Ticket {
     using W = TicketWord<counter_bits>;
