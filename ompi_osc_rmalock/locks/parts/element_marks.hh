@@ -58,8 +58,13 @@ struct ElementsWord {
     /// All marks from before the raise have gone, so that the next array need not look. Apart from
     /// kRaised for a caller that may not wait, and leaves the rest of the look to the next one.
     static constexpr Value kDrained = 2;
-    /// Single elements since the last array.
+    /// Single elements since the last array: a hint, after how many the word is lowered. Only the
+    /// lock's holder counts.
     static constexpr Value kSingle = 4;
+
+    /// A mark: a thread works on an element of that target. It is set before the look at the word,
+    /// so either the look finds kRaised, or the process with the array finds the mark.
+    static constexpr Value mark_of(Rank target) { return static_cast<Value>(target) + 1; }
 };
 
 /// Where the words are, and which processes have marks.
@@ -106,7 +111,7 @@ class ElementMarks {
             return;
         for (const Rank rank : places_.node)
             for (Slot i = 0; i < places_.lines; ++i)
-                fabric_.await(mark(i, rank), fabric::differs(entry(target)));
+                fabric_.await(mark(i, rank), fabric::differs(W::mark_of(target)));
         fabric_.swap(word(target), W::kRaised | W::kDrained);
     }
     /// The same where nobody may wait (the handler of a message): false if somebody is at work.
@@ -115,7 +120,7 @@ class ElementMarks {
             return true;
         for (const Rank rank : places_.node)
             for (Slot i = 0; i < places_.lines; ++i)
-                if (fabric_.get(mark(i, rank)) == entry(target))
+                if (fabric_.get(mark(i, rank)) == W::mark_of(target))
                     return false;
         fabric_.swap(word(target), W::kRaised | W::kDrained);
         return true;
@@ -132,12 +137,11 @@ class ElementMarks {
     }
 
   private:
-    static Value entry(Rank target) { return static_cast<Value>(target) + 1; }
     Word word(Rank target) const { return {target, places_.word}; }
     Word mark(Slot i, Rank rank) const { return {rank, places_.marks + fabric::line(i)}; }
 
     [[gnu::always_inline]] Mark begin_owned(Rank target, Mark mine) {
-        fabric_.put_own(mine, entry(target));
+        fabric_.put_own(mine, W::mark_of(target));
         if (fabric_.get(word(target)) == 0) [[likely]]
             return mine;
         fabric_.put_own(mine, 0);
@@ -151,7 +155,7 @@ class ElementMarks {
         const Slot free_ones = places_.lines - first;
         for (Slot i = 0; i < free_ones; ++i) {
             const Word free = this->mark(first + (hint + i) % free_ones, fabric_.self());
-            if (fabric_.compare_swap(free, 0, entry(target)) != 0)
+            if (fabric_.compare_swap(free, 0, W::mark_of(target)) != 0)
                 continue; // another thread's
             const Mark mark = fabric_.own(free.slot);
             if (fabric_.get(word(target)) == 0)

@@ -41,9 +41,26 @@
 
 namespace rmalock::locks {
 
+/// Beside each: what it promises, and the race that it settles.
+struct EventCountWords {
+    /// EVENTS: the watched word has changed since, or may have. It is advanced behind the change:
+    /// of a waiter that reads it first and the word then, either finds the change, or waits for an
+    /// event that comes.
+    static constexpr Value kEvent = 1;
+
+    // LOOKED. A process comes by a CAS of an even value, so one of the node looks at a time, and no
+    // other one writes COPY.
+    /// A process that has read so many events looks at the word for all.
+    static constexpr Value looking(Value events) { return 2 * events + 1; }
+    static constexpr bool is_looking(Value looked) { return looked % 2 != 0; }
+    /// It has found, added to that: COPY has the word as it was after those events. So COPY is as
+    /// good as a look of one's own if LOOKED is more than one's own `looking`.
+    static constexpr Value kFound = 1;
+};
+
 /// `copies`: one process of a node looks for all; else, in checks of what waits, each does.
 template <class F, bool copies = true>
-class NodeEventCount {
+class NodeEventCount : private EventCountWords {
   public:
     /// Of the node of the calling process; zeroed before anybody waits.
     struct Words {
@@ -58,7 +75,7 @@ class NodeEventCount {
                                                                                  words.looked + 1},
           watched_(watched), copies_(copies && !fabric.same_node(watched.rank)) {}
 
-    void advance() { fabric_.add_each(nodes_, events_.slot, 1); }
+    void advance() { fabric_.add_each(nodes_, events_.slot, kEvent); }
 
     /// Returns what the word was when pred held.
     template <fabric::Predicate P>
@@ -81,19 +98,19 @@ class NodeEventCount {
   private:
     /// What the word was after so many events, or later.
     Value look_once(Value events) {
-        const Value looking = 2 * events + 1;
+        const Value mine = looking(events);
         for (;;) {
-            const Value looked = fabric_.await(looked_, [](Value v) { return v % 2 == 0; });
-            if (looked > looking)
+            const Value looked = fabric_.await(looked_, [](Value v) { return !is_looking(v); });
+            if (looked > mine)
                 return fabric_.get(copy_);
-            if (fabric_.near_compare_swap(looked_, looked, looking) == looked)
+            if (fabric_.near_compare_swap(looked_, looked, mine) == looked)
                 return look_for_all();
         }
     }
     Value look_for_all() {
         const Value seen = fabric_.get(watched_);
         fabric_.near_swap(copy_, seen);
-        fabric_.near_add(looked_, 1);
+        fabric_.near_add(looked_, kFound);
         return seen;
     }
 

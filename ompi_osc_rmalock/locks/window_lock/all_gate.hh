@@ -151,11 +151,7 @@ namespace rmalock::locks {
 template <fabric::Fabric F, ReaderWriterLock L, template <class> class Waits = NodeEventCount>
 class AllGate {
   public:
-    /// Slots at each rank.
-    static constexpr Slot kSlots = 7;
-
-    /// G is slot `slot` of rank 0; M, L and EVENTS are the next ones of each node's first rank,
-    /// GONE is the one behind of each rank, and LOOKED and COPY the last ones of each node's first.
+    /// The gate's words begin with slot `slot` (GateSlots).
     AllGate(F& fabric, L& lock, Slot slot, GateNodes nodes = {}, Duration patience = {})
         : AllGate(fabric, lock, slot, nodes,
                   GateLimits::of(fabric.size(), nodes.all.size(), patience)) {}

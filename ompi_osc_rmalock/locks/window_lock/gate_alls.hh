@@ -100,7 +100,7 @@ class GateAlls {
 
     /// R1. Returns G.
     Value revoke() {
-        parts_.fabric.add_each(parts_.nodes, parts_.mark.slot, 1);
+        parts_.fabric.add_each(parts_.nodes, parts_.mark.slot, GateSlots::kMarked);
         const auto visit = [&](Rank target) {
             parts_.fabric.mark();
             lock_.release_shared(target, lock_.acquire_shared(target));

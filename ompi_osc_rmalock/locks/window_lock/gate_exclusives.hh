@@ -202,7 +202,7 @@ class GateExclusives {
         if (!Rules::may_open_for_exclusives(seen, parts_.limits.exclusives) ||
             !parts_.template begin<kBy, Mode::gated, Mode::opening>(seen))
             return;
-        parts_.fabric.add_each(parts_.nodes, parts_.mark.slot, Value{0} - 1);
+        parts_.fabric.add_each(parts_.nodes, parts_.mark.slot, Value{0} - GateSlots::kMarked);
         parts_.template end<kBy, Mode::opening, Mode::ungated>(0);
     }
 

@@ -35,17 +35,47 @@ struct GateLimits {
     }
 };
 
-/// L of a node: how many lock_alls are inside by it, whether more may enter, and which rank is told
-/// when they have left.
+/// The gate's words, from a slot of each rank on. Beside each: what it promises, and the race of
+/// all_gate.hh that it settles.
+struct GateSlots {
+    /// G, at rank 0 (GateWord).
+    static constexpr Slot kG = 0;
+    /// M, at each node's first rank: exclusives have to go through the gate. It is set everywhere
+    /// before the look for holders, and read with the target in hand: of a lock_all and an
+    /// exclusive one sees the other (R1). An exclusive inside the room takes it away (R5).
+    static constexpr Slot kM = 1;
+    static constexpr Value kMarked = 1;
+    /// L, beside M (NodeCount).
+    static constexpr Slot kL = 2;
+    /// Of each node: where its processes wait for G (EventCountWords). COPY is behind LOOKED.
+    static constexpr Slot kEvents = 3, kLooked = 5, kCopy = kLooked + 1;
+    /// GONE, at each rank: the last lock_all has left an L that this process has named itself in.
+    /// The process takes back what it has waited for, so none of the next close is lost.
+    static constexpr Slot kGone = 4;
+    static constexpr Slot kSlots = kCopy + 1;
+};
+static_assert(fabric::WindowSlots::gate + GateSlots::kSlots <= fabric::WindowSlots::sections);
+
+/// L of a node. Beside each field: what it promises, and the race of all_gate.hh that it settles.
 struct NodeCount {
+    /// A lock_all inside by this node. No exclusive enters before it has left. It counts none that
+    /// only tries: a lock_all enters by a CAS of an L that is open (R3).
     static constexpr Value kOne = DrainWord::kReader;
+    /// Lock_alls may enter by the node. Set by a lock_all inside its room, so no exclusive is in
+    /// (R6). It is in the word of the CAS, so once it is taken away the count grows no more.
     static constexpr Value kOpen = Value{1} << (kNameBits - 1);
+    /// The rank that is to be told, and 1; 0: none. One atomic names the closer and shows the
+    /// count, and one takes a lock_all out and shows the closer: either the closer finds 0, or the
+    /// last lock_all finds the closer.
+    static constexpr Value closer(Value l) { return l % kOpen; }
+
     static constexpr Value inside(Value l) { return DrainWord::inside(l); }
     static constexpr bool open(Value l) { return (l & kOpen) != 0; }
-    /// The rank, and 1; 0: none.
-    static constexpr Value closer(Value l) { return l % kOpen; }
     static constexpr Value named(Rank rank) { return static_cast<Value>(rank) + 1; }
 };
+// A process is in one lock_all, and its count is read as a signed one (drain.hh).
+static_assert(fabric::kMostRanks < NodeCount::kOpen);
+static_assert(NodeCount::inside(Value{fabric::kMostRanks} * NodeCount::kOne) == fabric::kMostRanks);
 
 /// How often in a row a process has gone past others that waited, when its round was over: the next
 /// one is longer. Threads may count past each other, which only makes a round shorter or longer.
@@ -75,11 +105,12 @@ struct GateParts {
     static constexpr bool kGatedAlways = gated_always;
 
     GateParts(F& gate_fabric, Slot slot, const GateNodes& places, const GateLimits& how)
-        : fabric(gate_fabric), gate{0, slot}, mark{places.mine, slot + 1},
-          resolved_mark(fabric.resolve(mark)), count{places.mine, slot + 2}, gone{fabric.self(),
-                                                                                  slot + 4},
-          nodes(places.all), limits(how),
-          events(fabric, places.all, {{places.mine, slot + 3}, slot + 5}, gate) {}
+        : fabric(gate_fabric), gate{0, slot + GateSlots::kG}, mark{places.mine,
+                                                                   slot + GateSlots::kM},
+          resolved_mark(fabric.resolve(mark)), count{places.mine, slot + GateSlots::kL},
+          gone{fabric.self(), slot + GateSlots::kGone}, nodes(places.all), limits(how),
+          events(fabric, places.all,
+                 {{places.mine, slot + GateSlots::kEvents}, slot + GateSlots::kLooked}, gate) {}
 
     /// Exclusives have to go through the gate.
     bool marked() { return gated_always || fabric.get(resolved_mark) != 0; }

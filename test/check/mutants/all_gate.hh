@@ -2,15 +2,15 @@
 #pragma once
 
 #include "broken_fabric.hh"
-#include "locks/parts/drain.hh"
-#include "locks/window_lock/gate_word.hh"
+#include "locks/parts/holder_records.hh"
+#include "locks/window_lock/gate_parts.hh"
 
 namespace rmalock::check::all_gate_fault {
 
-// Words of the gate as in all_gate_setup.hh: G of rank 0, M and L of each node's first rank.
-// EVENTS too, GONE of each rank.
-inline constexpr Slot kG = 0, kM = 1, kL = 2, kEvents = 3, kGone = 4, kLooked = 5, kCopy = 6,
-                      kSlots = 7;
+// Where the gate's words begin with slot 0, as in all_gate_setup.hh.
+using Slots = locks::GateSlots;
+inline constexpr Slot kG = Slots::kG, kM = Slots::kM, kL = Slots::kL, kEvents = Slots::kEvents,
+                      kGone = Slots::kGone, kSlots = Slots::kSlots;
 using G = locks::GateWord;
 /// Of a lock_all.
 inline constexpr bool arrives(Word w, Value operand) {
@@ -49,7 +49,9 @@ struct NoSecondLook : Sound {
 
 /// lock_all marks its own node (that of rank 0, where G is) and forgets the others.
 struct OneMark : Sound {
-    bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v == 1; }
+    bool skips_add_each(Word w, Value v) {
+        return w.slot == kM && w.rank != 0 && v == Slots::kMarked;
+    }
 };
 
 /// A lock_all does not see the exclusives that went through the gate.
@@ -88,8 +90,8 @@ struct OneHolderRecord : Sound {
 /// It takes a holder record of several locks for one of target 1.
 struct NamesOne : Sound {
     Value seen(Word w, Value v) {
-        constexpr Value kOne = Value{1} << 40;
-        return w.slot >= kHolders && v >= 2 * kOne ? kOne + 2 : v;
+        return w.slot >= kHolders && locks::HolderWord::several(v) ? locks::HolderWord::entry(1)
+                                                                   : v;
     }
 };
 
@@ -101,7 +103,7 @@ struct NoWaitForCounted : Sound {
 /// It closes the counter of its own node and forgets the others.
 struct OneClosed : Sound {
     bool skips_add_each(Word w, Value v) {
-        closing_ = closing_ || (w.slot == kL && v + kOpen == 0);
+        closing_ = closing_ || (w.slot == kL && v + locks::NodeCount::kOpen == 0);
         return closing_ && forgets(w);
     }
     Value seen(Word w, Value v) { return closing_ && forgets(w) ? 0 : v; }
@@ -110,7 +112,6 @@ struct OneClosed : Sound {
             closing_ = false;
     }
     static bool forgets(Word w) { return w.slot == kL && w.rank != 0; }
-    static constexpr Value kOpen = Value{1} << (locks::kNameBits - 1); ///< of L
     std::uint64_t closing_ = false;
 };
 
@@ -140,7 +141,9 @@ struct NoStepBack : Sound {
 
 /// An exclusive gives the gate back before it has taken away all marks.
 struct OneUnmarked : Sound {
-    bool skips_add_each(Word w, Value v) { return w.slot == kM && w.rank != 0 && v != 1; }
+    bool skips_add_each(Word w, Value v) {
+        return w.slot == kM && w.rank != 0 && v != Slots::kMarked;
+    }
 };
 
 /// What a process has last done to G: whether it should tell of that is for the derived mutant.
@@ -238,8 +241,8 @@ struct ReadsEventsLast : Sound {
 /// The last one to leave a closed counter does not see that somebody waits for that.
 struct LeavesUnasked : Sound {
     Value fetched(Word w, Value operand, Value v) {
-        const bool leaves = w.slot == kL && operand + locks::DrainWord::kReader == 0;
-        return leaves ? v - locks::DrainWord::drainer(v) : v;
+        const bool leaves = w.slot == kL && operand + locks::NodeCount::kOne == 0;
+        return leaves ? v - locks::NodeCount::closer(v) : v;
     }
 };
 

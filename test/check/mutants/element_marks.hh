@@ -36,10 +36,10 @@ class ElementMarksMutant : public locks::ElementMarks<F> {
             return Base::begin(target, thread);
         const typename Base::Mark mine = fabric_.own(places_.marks);
         if (M == Mutation::keeps_mark)
-            fabric_.put_own(mine, entry(target));
+            fabric_.put_own(mine, W::mark_of(target));
         if (fabric_.get({target, places_.word}) != 0)
             return {};
-        fabric_.put_own(mine, entry(target));
+        fabric_.put_own(mine, W::mark_of(target));
         return mine;
     }
 
@@ -61,12 +61,11 @@ class ElementMarksMutant : public locks::ElementMarks<F> {
     }
 
   private:
-    static Value entry(Rank target) { return static_cast<Value>(target) + 1; }
     void look(Rank target) {
         for (const Rank rank : places_.node)
             for (Slot i = 0; i < (M == Mutation::one_mark ? 1 : places_.lines); ++i)
                 fabric_.await({rank, places_.marks + fabric::line(i)},
-                              fabric::differs(entry(target)));
+                              fabric::differs(W::mark_of(target)));
     }
 
     F& fabric_;
