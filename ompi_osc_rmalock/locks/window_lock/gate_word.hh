@@ -6,6 +6,11 @@
 // Room for 131,071 processes in lock_all, as many targets held exclusively through the gate, and as
 // many threads that wait for it. A turn that comes round unseen after eight only keeps its waiters
 // waiting for the next one.
+//
+// n_W alone counts threads, and nothing but their number bounds it: at 65,536 ranks one of each may
+// wait at a time, and not two. With more the carry goes into `turn`, until as many have gone. That
+// lets no two sides in, because n_W owns nothing. But while n_W reads 0, a lock_all that comes does
+// not step back, and one that leaves tells nobody: those that wait hear of the next change only.
 #pragma once
 
 #include <algorithm>
@@ -78,9 +83,11 @@ struct GateWord {
     }
 };
 
-// A process is in one lock_all, and a target has one exclusive owner.
+// A process is in one lock_all, and a target has one exclusive owner. A thread of each process may
+// wait.
 static_assert(fabric::kMostRanks < GateWord::kOneExclusive / GateWord::kOneAll);
 static_assert(fabric::kMostRanks < GateWord::kOneWaiting / GateWord::kOneExclusive);
+static_assert(fabric::kMostRanks < GateWord::kOneTurn / GateWord::kOneWaiting);
 static_assert(GateWord::turn(GateWord::without_waiting(GateWord::kOneWaiting)) == 1);
 static_assert(GateWord::without_waiting(7 * GateWord::kOneTurn + GateWord::kOneWaiting) == 0);
 static_assert(GateWord::without_waiting(2 * GateWord::kOneWaiting) == GateWord::kOneWaiting);
