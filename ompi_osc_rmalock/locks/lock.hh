@@ -50,4 +50,19 @@ concept InTwoSteps = requires(L& lock, Rank target, Value& seen) {
     { L::kAlone } -> std::convertible_to<Hold>;
 };
 
+/// A lock may have a server at each home, which grants what others have asked for. await_and_serve
+/// first waits until the word that requests change is not `seen` any more, and returns what it is.
+template <class L>
+concept HasServer = requires(L& lock, Rank home, Value seen) {
+    { lock.serve(home) } -> std::same_as<void>;
+    { lock.await_and_serve(home, seen) } -> std::same_as<Value>;
+};
+
+/// A lock may let exclusives of a node have it in a row while those of other nodes wait: so many at
+/// most.
+template <class L>
+concept PrefersItsNode = requires(const L& lock) {
+    { lock.most_in_a_row() } -> std::same_as<Value>;
+};
+
 } // namespace rmalock::locks

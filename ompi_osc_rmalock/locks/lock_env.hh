@@ -9,7 +9,8 @@
 //                                                            its thresholds, where none were asked
 //    explicit X(const LockEnv<F>&)
 //
-// and the calls of ReaderWriterLock (lock.hh).
+// and the calls of ReaderWriterLock (lock.hh). What it offers beside these it says in
+// kTraits.offers: so a member that is misspelt does not compile, instead of being passed over.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +33,15 @@ struct LockNeeds {
     bool nodes = false;       ///< keeps records for each of the machine's nodes
 };
 
+/// What a lock offers beside the calls of ReaderWriterLock. Each field is a concept, which the lock
+/// has to fit if it is set, and must not fit if it is not (window_lock/gated_lock.hh).
+struct LockOffers {
+    bool two_steps = false; ///< InTwoSteps (lock.hh)
+    bool server = false;    ///< HasServer (lock.hh)
+    bool node_row = false;  ///< PrefersItsNode (lock.hh)
+    bool sections = false;  ///< TakesSections (parts/section.hh)
+};
+
 /// A lock's row.
 struct LockTraits {
     const char* name;          ///< as in the parameter `lock`
@@ -42,6 +52,7 @@ struct LockTraits {
     bool patient = true;       ///< obeys the rule of patience (parts/patience.hh)
     bool own_lock_all = false; ///< brings its own lock_all, and stands behind no gate
     LockNeeds needs{};
+    LockOffers offers{};
 };
 
 /// The machine as locks see it. What it refers to outlives the lock.

@@ -40,11 +40,6 @@ struct GateOf<Lock, true> {
 };
 
 template <class Lock>
-constexpr bool kServes = requires(Lock& lock) {
-    lock.await_and_serve(Rank{}, locks::Value{});
-};
-
-template <class Lock>
 class Gated final : public WindowLock {
     using Gate = typename GateOf<Lock, Lock::kTraits.own_lock_all>::Type;
 
@@ -102,7 +97,7 @@ class Ungated final : public WindowLock {
     void release_all() override { refuse(); }
     bool shares() const override { return Lock::kTraits.shared; }
     locks::Value serve(Rank home, locks::Value seen) override {
-        if constexpr (kServes<Lock>)
+        if constexpr (Lock::kTraits.offers.server)
             return lock_.await_and_serve(home, seen);
         return seen;
     }
@@ -141,7 +136,7 @@ const std::vector<Entry>& entries() {
         locks::for_each_lock([&]<template <class> class L>(locks::LockClass<L>) {
             using Lock = L<SimFabric>;
             made.push_back({Lock::kTraits, Lock::footprint, Lock::limits, make_one<Lock>,
-                            kServes<Lock> ? make_ungated<Lock> : nullptr});
+                            Lock::kTraits.offers.server ? make_ungated<Lock> : nullptr});
         });
         return made;
     }();

@@ -219,8 +219,10 @@ class PfCohort : private PfCohortWords {
         return {exclusive ? kAlone | Cohort<F>::hold({}, 0).opaque : kByHome};
     }
 
-    static constexpr LockTraits kTraits{
-        .name = "pf_cohort", .delivers = true, .needs = {.queue_nodes = true, .nodes = true}};
+    static constexpr LockTraits kTraits{.name = "pf_cohort",
+                                        .delivers = true,
+                                        .needs = {.queue_nodes = true, .nodes = true},
+                                        .offers = {.node_row = true, .sections = true}};
 
     static Footprint footprint(const MachineView& machine) {
         return {.home = fabric::kWordsPerLine,

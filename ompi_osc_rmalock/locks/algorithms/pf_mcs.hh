@@ -128,8 +128,10 @@ struct PfMcsWords {
 template <fabric::Fabric F>
 class PfMcs : private PfMcsWords {
   public:
-    static constexpr LockTraits kTraits{
-        .name = "pf_mcs", .delivers = true, .needs = {.queue_nodes = true}};
+    static constexpr LockTraits kTraits{.name = "pf_mcs",
+                                        .delivers = true,
+                                        .needs = {.queue_nodes = true},
+                                        .offers = {.two_steps = true}};
     /// Of an exclusive that has met nobody, see ExclusiveHold.
     static constexpr Hold kAlone{Value{1} << kNameBits};
 

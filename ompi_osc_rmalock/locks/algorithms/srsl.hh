@@ -111,8 +111,10 @@ static_assert(fabric::kMostRanks < 1 << 17 && SrslWords::kInside > Value{1} << 1
 template <fabric::Fabric F, Slot most = 512>
 class Srsl : private SrslWords {
   public:
-    static constexpr LockTraits kTraits{
-        .name = "srsl", .patient = false, .needs = {.queue_nodes = true}};
+    static constexpr LockTraits kTraits{.name = "srsl",
+                                        .patient = false,
+                                        .needs = {.queue_nodes = true},
+                                        .offers = {.server = true}};
 
     static Footprint footprint(const MachineView& machine) {
         return {.home = kHomeSlots, .records = std::max(room(machine), fabric::kWordsPerLine)};

@@ -19,13 +19,14 @@ class GateExclusives {
     using Rules = typename Parts::Rules;
     static constexpr auto kBy = GateChange::By::exclusive;
     static constexpr bool kGatedAlways = Parts::kGatedAlways;
+    static_assert(L::kTraits.offers.two_steps == InTwoSteps<L>);
 
   public:
     GateExclusives(Parts& parts, L& lock, Held& holders)
         : parts_(parts), lock_(lock), holders_(holders) {}
 
     Hold acquire(Rank target) {
-        if constexpr (InTwoSteps<L> && !kGatedAlways) {
+        if constexpr (L::kTraits.offers.two_steps && !kGatedAlways) {
             Value seen;
             return begin(target, seen) ? L::kAlone : finish(target, seen);
         } else {

@@ -18,6 +18,12 @@ namespace rmalock::locks {
 template <fabric::Fabric F, ReaderWriterLock Lock, class Gate = AllGate<F, Lock>>
 class GatedLock final : public WindowLock {
     static constexpr const LockTraits& kTraits = Lock::kTraits;
+    static constexpr LockOffers kOffers = Lock::kTraits.offers;
+    // Both ways: a lock has what it says, and says what it has.
+    static_assert(kOffers.two_steps == InTwoSteps<Lock>);
+    static_assert(kOffers.server == HasServer<Lock>);
+    static_assert(kOffers.node_row == PrefersItsNode<Lock>);
+    static_assert(kOffers.sections == TakesSections<Lock>);
 
   public:
     GatedLock(F& fabric, const LockConfig& config)
@@ -98,22 +104,21 @@ class GatedLock final : public WindowLock {
             return sections().take_over(target, exclusive);
         return {};
     }
-    bool has_server() const override { return kServes && !F::kOneNode; }
+    bool has_server() const override { return kOffers.server && !F::kOneNode; }
     void serve() override {
-        if constexpr (kServes)
+        if constexpr (kOffers.server)
             lock_.serve(fabric_.self());
     }
     std::uint64_t gate_changes() const override { return gate_.changes(); }
     Value most_in_a_row() const override {
-        if constexpr (requires { lock_.most_in_a_row(); })
+        if constexpr (kOffers.node_row)
             return lock_.most_in_a_row();
         else
             return 1;
     }
 
   private:
-    static constexpr bool kServes = requires(Lock & lock) { lock.serve(Rank{}); };
-    static constexpr bool kSections = TakesSections<Lock> && !F::kOneNode;
+    static constexpr bool kSections = kOffers.sections && !F::kOneNode;
 
     auto sections() { return GatedSections<F, Lock, Gate>(fabric_, gate_); }
     /// By the verbs of CPUs, whose words are named by their place on the node.
