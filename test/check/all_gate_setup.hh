@@ -16,8 +16,8 @@ template <class Lock>
 struct GatedWords {
     static constexpr bool kQueues = Lock::kTraits.needs.queue_nodes;
     static constexpr Slot kGate = 0;
-    static constexpr Slot kHome = kQueues ? locks::QueueNodes::kNodeSlots : all_gate_fault::kSlots;
-    static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kNodeSlots;
+    static constexpr Slot kHome = kQueues ? locks::QueueNodes::kQnodeSlots : all_gate_fault::kSlots;
+    static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kQnodeSlots;
     static constexpr unsigned kNodes = kQueues ? 2 : 0;
     static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::Room{kNodes}.slots();
 

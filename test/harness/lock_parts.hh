@@ -28,7 +28,7 @@ struct LockParts {
 
     /// For so many ranks.
     static constexpr fabric::LockSlots kinds(fabric::Rank ranks) {
-        return {.nodes = locks::QueueNodes::Room::of(ranks).nodes,
+        return {.nodes = locks::QueueNodes::Room::of(ranks).qnodes,
                 .elements = kMostRecords,
                 .holders = 2};
     }

@@ -10,14 +10,14 @@
 // leaders of the queues G. L. Peterson's algorithm ("Myths About the Mutual Exclusion Problem",
 // 1981) decides, whose flags are the queues' tails.
 //
-// Words of target t at t, beside the queue nodes (NEXT and STATUS are mailbox, see mcs_queue.hh):
+// Words of target t at t, beside the qnodes (NEXT and STATUS are mailbox, see mcs_queue.hh):
 //
-//     TAIL_R   the remote queue: name of its last node, 0 if it is empty           atomic
+//     TAIL_R   the remote queue: name of its last qnode, 0 if it is empty          atomic
 //     TAIL_L   the local one, changed by the CPUs of the node, read by all         cohort
 //     VICTIM   the cohort that yields to the other one                             mailbox
-//     stand-in a queue node for a holder                                           mailbox
+//     stand-in a qnode for a holder                                                mailbox
 //
-//    STATUS of a node: 1 + what is left of the cohort's budget, 0 until its predecessor says so
+//    STATUS of a qnode: 1 + what is left of the cohort's budget, 0 until its predecessor says so
 //
 //    acquire   pred = SWAP(TAIL_C, me);  C: the caller's cohort, O: the other one   A3: 2-4
 //              if pred: PUT(pred.NEXT, me);  left = await STATUS - 1               A3: 7-9
@@ -43,7 +43,8 @@
 //       says lets it in, and stays true until it is in.
 //   D6  A budget that is used up competes before its process enters, as in the paper; while the
 //       other queue is empty that is a read.
-//   D7  Nodes are clean while free, and a process has many (mcs_queue.hh). There is no shared mode.
+//   D7  Qnodes are clean while free, and a process has many (mcs_queue.hh). There is no shared
+//       mode.
 //
 // Why it excludes. Within a cohort: the queue. Between cohorts: a tail is set before its leader looks
 // at the other one, and until the last of its queue has left. So of two leaders the one that swapped
@@ -61,7 +62,7 @@
 // and 1 read of CPUs; release 1 atomic. Off node: acquire 1 atomic and 1 read behind it = 1 round
 // trip, 2 where CPUs do the atomics; release 1 atomic = 1 round trip. Contended: within a cohort 1 posted put each to queue and to hand
 // over; between cohorts 1 put and its flush, and a round trip for each look of a remote leader.
-// Memory: 4 words per target, and the queue nodes (qnodes.hh).
+// Memory: 4 words per target, and the qnodes (qnodes.hh).
 #pragma once
 
 #include <algorithm>
@@ -95,7 +96,7 @@ struct ALockValues {
     /// the waiter is the leader, and competes before it goes in: the other cohort has its turn.
     static constexpr Value status(Value left) { return left + 1; }
     static constexpr Value left(Value status) { return status - 1; }
-    // In a hold: the queue node's name, and above it what is left of the budget.
+    // In a hold: the qnode's name, and above it what is left of the budget.
     static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
 };
 
@@ -178,11 +179,11 @@ class ALockQueues : private ALockValues {
     template <class Queue, class Take>
     Hold acquire(Queue& queue, Side side, Rank target, Take& take) {
         const auto mark = fabric_.mark();
-        const Word node = qnodes_.take(fabric_), last{tail(target, side)};
+        const Word qnode = qnodes_.take(fabric_), last{tail(target, side)};
         Seen seen;
         Value mine = 0;
-        if (join(queue, side, last, node, seen)) {
-            mine = left(queue.await_and_take_status(node));
+        if (join(queue, side, last, qnode, seen)) {
+            mine = left(queue.await_and_take_status(qnode));
             if (mine == 0)
                 look_at_others(side, target, seen);
         }
@@ -194,25 +195,25 @@ class ALockQueues : private ALockValues {
             mine = budget(side);
         }
         fabric_.rewind(mark, mine);
-        const Word kept = queue.kept(qnodes_, last, node, word(target, Words::kStandIn));
+        const Word kept = queue.kept(qnodes_, last, qnode, word(target, Words::kStandIn));
         return {mine << kNameBits | name_of(kept)};
     }
 
     template <Slot... kBehind, class Queue>
     bool release(Queue& queue, Side side, Rank target, Hold hold, Seen& seen) {
-        const Word node = node_of(hold.opaque & kNameMask), last = tail(target, side);
+        const Word qnode = qnode_of(hold.opaque & kNameMask), last = tail(target, side);
         Value succ = 0;
         if constexpr (sizeof...(kBehind) != 0) {
             if (side == Side::remote)
-                succ = queue.step_out(qnodes_, last, node, home_ + first<kBehind...>(),
+                succ = queue.step_out(qnodes_, last, qnode, home_ + first<kBehind...>(),
                                       range<kBehind...>(seen));
-            else if (succ = queue.step_out(qnodes_, last, node); succ == 0)
+            else if (succ = queue.step_out(qnodes_, last, qnode); succ == 0)
                 look<kBehind...>(target, seen);
         } else
-            succ = queue.step_out(qnodes_, last, node);
+            succ = queue.step_out(qnodes_, last, qnode);
         if (succ != 0) {
             queue.tell(succ, status((hold.opaque >> kNameBits) - 1));
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
         }
         return succ != 0;
     }
@@ -221,7 +222,7 @@ class ALockQueues : private ALockValues {
     void compete(Side side, Rank target, Seen& seen) {
         if (const Value first = seen[tail_of_others(side)]; first != 0) { // D4
             yield_and_wait(side, target, seen);
-            fabric_.handed_over(node_of(first).rank);
+            fabric_.handed_over(qnode_of(first).rank);
         }
     }
 
@@ -240,11 +241,11 @@ class ALockQueues : private ALockValues {
     }
 
     template <class Queue>
-    bool join(Queue& queue, Side side, Word last, Word node, Seen& seen) {
+    bool join(Queue& queue, Side side, Word last, Word qnode, Seen& seen) {
         if (side == Side::remote)
-            return queue.join(last, node, home_ + first<Words::kTailL, kAlso...>(),
+            return queue.join(last, qnode, home_ + first<Words::kTailL, kAlso...>(),
                               range<Words::kTailL, kAlso...>(seen));
-        if (queue.join(last, node))
+        if (queue.join(last, qnode))
             return true;
         look_at_others(side, last.rank, seen);
         return false;

@@ -3,8 +3,8 @@
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section
 // 2.4, Listings 2 (acquire) and 3 (release).
 //
-// Words: TAIL of target t at t (atomic), and a stand-in; NEXT and STATUS in each node (mailbox). See
-// mcs_queue.hh.
+// Words: TAIL of target t at t (atomic), and a stand-in; NEXT and STATUS in each qnode (mailbox).
+// See mcs_queue.hh.
 //
 //    acquire   pred = SWAP(TAIL, me)                                              L2: 6-7
 //              if pred: PUT(pred.NEXT, me);  await STATUS != 0                    L2: 8-14
@@ -14,8 +14,8 @@
 //
 // Deviations from the paper
 //   D1  Listing 2 sets STATUS and spins on WAIT; both are STATUS here, and inverted: 0 waits.
-//   D2  Nodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
-//   D3  A process has many nodes, so that it can be in the queues of many targets.
+//   D2  Qnodes are clean while free, instead of being prepared by lines 3-4 (see mcs_queue.hh).
+//   D3  A process has many qnodes, so that it can be in the queues of many targets.
 //   D4  The hand-over is posted and not flushed: only its waiter looks for it.
 //   D5  There is no shared mode: shared acquires queue like exclusive ones.
 //
@@ -23,7 +23,7 @@
 //
 // Cost off node: acquire 1 atomic = 1 round trip, contended a posted put more; release 1 atomic = 1
 // round trip if there is no successor, else 1 posted put. Waiters read their own memory.
-// Memory: 3 words per target, and the queue nodes (qnodes.hh).
+// Memory: 3 words per target, and the qnodes (qnodes.hh).
 #pragma once
 
 #include "locks/lock_env.hh"
@@ -31,12 +31,12 @@
 
 namespace rmalock::locks {
 
-/// Its words at home; those of a queue node are McsQueueWords.
+/// Its words at home; those of a qnode are McsQueueWords.
 struct DMcsWords {
     /// TAIL: the last of the queue, 0 if it is empty. A process comes by one swap. So no two have
     /// the same one before them, and one that finds 0 owns the lock.
     static constexpr Slot kTail = 0;
-    /// The stand-in, a queue node of which NEXT and STATUS are used.
+    /// The stand-in, a qnode of which NEXT and STATUS are used.
     static constexpr Slot kStandIn = 1, kHomeSlots = kStandIn + 2;
 };
 
@@ -53,17 +53,17 @@ class DMcs : private DMcsWords {
         : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = qnodes_.take(fabric_), last = tail(target);
-        if (queue_.join(last, node))
-            queue_.await_and_take_status(node);
-        return {name_of(queue_.kept(qnodes_, last, node, field(last, kStandIn)))};
+        const Word qnode = qnodes_.take(fabric_), last = tail(target);
+        if (queue_.join(last, qnode))
+            queue_.await_and_take_status(qnode);
+        return {name_of(queue_.kept(qnodes_, last, qnode, field(last, kStandIn)))};
     }
 
     void release_exclusive(Rank target, Hold hold) {
-        const Word node = node_of(hold.opaque);
-        if (const Value succ = queue_.step_out(qnodes_, tail(target), node); succ != 0) {
+        const Word qnode = qnode_of(hold.opaque);
+        if (const Value succ = queue_.step_out(qnodes_, tail(target), qnode); succ != 0) {
             queue_.tell(succ, McsQueueWords::kGranted);
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
         }
     }
 

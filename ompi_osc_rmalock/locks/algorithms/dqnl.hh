@@ -4,8 +4,8 @@
 // 2005; as S. Narravula et al. describe it: "High Performance Distributed Lock Management Services
 // using Network-based Remote Atomic Operations", CCGrid 2007, section 2.2.2. For comparison.
 //
-// Words: TAIL of target t at t (atomic), and a stand-in; NEXT and STATUS in each node (mailbox). See
-// mcs_queue.hh.
+// Words: TAIL of target t at t (atomic), and a stand-in; NEXT and STATUS in each qnode (mailbox).
+// See mcs_queue.hh.
 //
 //    acquire   pred = 0;  until CAS(TAIL, pred -> me) == pred: pred = what it found     2.2.2
 //              if pred: PUT(pred.NEXT, me);  await STATUS != 0
@@ -16,9 +16,9 @@
 // Deviations from the paper
 //   D1  A request and a grant are messages there, between daemons of the nodes. Here each is a put
 //       into a word that its receiver looks at.
-//   D2  A name is that of a queue node instead of a process, so that a process can be in the queues
+//   D2  A name is that of a qnode instead of a process, so that a process can be in the queues
 //       of many targets.
-//   D3  Nodes are clean while free (mcs_queue.hh).
+//   D3  Qnodes are clean while free (mcs_queue.hh).
 //
 // Overtaking: none by those that stand in the queue. But to enter it takes as many attempts as others
 // come in between: under contention a process may try for ever. d_mcs.hh is the same queue with a
@@ -26,7 +26,7 @@
 //
 // Cost off node: acquire 1 atomic = 1 round trip if the lock is free, 2 at least if it is not, and a
 // posted put more; release 1 atomic = 1 round trip if there is no successor, else 1 posted put.
-// Memory: 3 words per target, and the queue nodes (qnodes.hh).
+// Memory: 3 words per target, and the qnodes (qnodes.hh).
 #pragma once
 
 #include "locks/lock_env.hh"
@@ -34,12 +34,12 @@
 
 namespace rmalock::locks {
 
-/// Its words at home; those of a queue node are McsQueueWords.
+/// Its words at home; those of a qnode are McsQueueWords.
 struct DqnlWords {
     /// TAIL: the last of the queue, 0 if it is empty. A process comes by a compare-and-swap of what
     /// it found. So no two have the same one before them, and one that finds 0 owns the lock.
     static constexpr Slot kTail = 0;
-    /// The stand-in, a queue node of which NEXT and STATUS are used.
+    /// The stand-in, a qnode of which NEXT and STATUS are used.
     static constexpr Slot kStandIn = 1, kHomeSlots = kStandIn + 2;
 };
 
@@ -56,17 +56,17 @@ class Dqnl : private DqnlWords {
         : fabric_(env.fabric), queue_(env.fabric), home_(env.home), qnodes_(env.qnodes) {}
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = qnodes_.take(fabric_), last = tail(target);
-        if (queue_.follow(enter(last, name_of(node)), node))
-            queue_.await_and_take_status(node);
-        return {name_of(queue_.kept(qnodes_, last, node, field(last, kStandIn)))};
+        const Word qnode = qnodes_.take(fabric_), last = tail(target);
+        if (queue_.follow(enter(last, name_of(qnode)), qnode))
+            queue_.await_and_take_status(qnode);
+        return {name_of(queue_.kept(qnodes_, last, qnode, field(last, kStandIn)))};
     }
 
     void release_exclusive(Rank target, Hold hold) {
-        const Word node = node_of(hold.opaque);
-        if (const Value succ = queue_.step_out(qnodes_, tail(target), node); succ != 0) {
+        const Word qnode = qnode_of(hold.opaque);
+        if (const Value succ = queue_.step_out(qnodes_, tail(target), qnode); succ != 0) {
             queue_.tell(succ, McsQueueWords::kGranted);
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
         }
     }
 

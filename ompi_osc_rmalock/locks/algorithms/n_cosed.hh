@@ -5,19 +5,19 @@
 // Lock Management Services using Network-based Remote Atomic Operations", CCGrid 2007, sections
 // 3.2.1 to 3.2.4.
 //
-// Words of target t at t, one line; NEXT, STATUS, DRN and WAKE of a queue node are those of
+// Words of target t at t, one line; NEXT, STATUS, DRN and WAKE of a qnode are those of
 // mcs_queue.hh, drain.hh and push_list.hh:
 //
-//     WORD   [ last:40 | shared:24 ]  last: the queue node of the last exclusive, 0 if there is
+//     WORD   [ last:40 | shared:24 ]  last: the qnode of the last exclusive, 0 if there is
 //            none; shared: those that came behind it                                    atomic
 //     RO     the departures of shared ones, and the exclusive that waits for them
 //            (drain.hh)                                                                 atomic
-//     NEXT   of a node: [ the next exclusive:40 | shared ones between:24 ]              mailbox
-//     INBOX_i of a node, i < D: the shared one that came as number i behind its
+//     NEXT   of a qnode: [ the next exclusive:40 | shared ones between:24 ]             mailbox
+//     INBOX_i of a qnode, i < D: the shared one that came as number i behind its
 //            exclusive                                                                  mailbox
-//     LIST_i of a node, i < L: those that came later                                    atomic
-//     LISTED of a node: how many have come to its lists                                 atomic
-//     stand-in: a node for a holder (mcs_queue.hh), in the same line
+//     LIST_i of a qnode, i < L: those that came later                                   atomic
+//     LISTED of a qnode: how many have come to its lists                                atomic
+//     stand-in: a qnode for a holder (mcs_queue.hh), in the same line
 //
 //    s_acq  [e:n] = FADD(WORD, [0:1]);  if !e: in                                   3.2.2: 1-2
 //           n < D: PUT(e.INBOX_n, me);  else prev = SWAP(e.LIST_(n mod L), me)
@@ -47,8 +47,8 @@
 //       that finds it large takes departures out of both words. It owns them meanwhile: no exclusive
 //       that swaps WORD can have all its departures before they are in one of the words again. WORD
 //       says at least as many as are inside at every moment.
-//   C4  A holder that has no node to spare moves to the stand-in (mcs_queue.hh); the shared ones
-//       behind it, which have come to its node, are sent after it.
+//   C4  A holder that has no qnode to spare moves to the stand-in (mcs_queue.hh); the shared ones
+//       behind it, which have come to its qnode, are sent after it.
 //
 // Deviations from the paper
 //   D1  Exclusives repeat a compare-and-swap there until it succeeds (3.2.1 step 3, 3.2.3 step 1), and
@@ -62,7 +62,7 @@
 //   D4  Requests and grants are messages there. Both are puts here. A process has no room for a request
 //       of every other one: those that come later than number D put themselves on lists. The holder
 //       wakes the last of each list, and each one wakes the one before it.
-//   D5  The regions have 40 and 24 bits instead of 32: a queue node's name takes more than a rank.
+//   D5  The regions have 40 and 24 bits instead of 32: a qnode's name takes more than a rank.
 //
 // Overtaking: none. Exclusives and groups of shared ones have the lock in the order in which they came
 // to WORD. For that reason the lock cannot obey the rule of patience (patience.hh): a shared one waits
@@ -71,7 +71,7 @@
 // Cost off node, uncontended: shared 1 atomic = 1 round trip, the same to release; exclusive the same,
 // and 2 atomics more after shared ones. Contended: 1 posted put to come to a queue or an inbox, 1 to be let
 // in, 1 to tell of departures; behind number D 1 atomic and 1 posted add more. Waiters read their own
-// memory. Memory: a line per target, and for each queue node (qnodes.hh) D words more.
+// memory. Memory: a line per target, and for each qnode (qnodes.hh) D words more.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@
 
 namespace rmalock::locks {
 
-/// Of the home record, and of a queue node, what n_cosed has beside the parts. The stand-in is the
+/// Of the home record, and of a qnode, what n_cosed has beside the parts. The stand-in is the
 /// home record itself, and its other fields lie where a stand-in needs none. Beside each: what it
 /// promises, and the race that it settles.
 struct NCosedWords {
@@ -94,7 +94,7 @@ struct NCosedWords {
     /// that finds the count it knows from WORD finds all of them in the lists.
     static constexpr Slot kList = 4, kMostLists = 3, kListed = kList + kMostLists;
     static constexpr Slot kWords = kListed + 1;
-    static_assert(kWords == QueueNodes::kNodeSlots);
+    static_assert(kWords == QueueNodes::kQnodeSlots);
 
     // WORD, and NEXT.
     static constexpr unsigned kSharedBits = 64 - kNameBits;
@@ -152,7 +152,7 @@ class NCosed : private NCosedWords {
         const Word own = qnodes_.take(fabric_);
         const Value seen = fabric_.fetch_add(word(target), kShared1);
         if (exclusive(seen) != 0)
-            wait_behind(node_of(exclusive(seen)), shared(seen), own, target);
+            wait_behind(qnode_of(exclusive(seen)), shared(seen), own, target);
         qnodes_.give(own);
         if (exclusive(seen) == 0 && shared(seen) >= kSizes.renew_at) [[unlikely]]
             renew(target);
@@ -165,7 +165,7 @@ class NCosed : private NCosedWords {
         const Word own = qnodes_.take(fabric_);
         const Value before = fabric_.swap(word(target), pack(name_of(own), 0));
         if (exclusive(before) != 0) {
-            fabric_.put(field(node_of(exclusive(before)), kNext),
+            fabric_.put(field(qnode_of(exclusive(before)), kNext),
                         pack(name_of(own), shared(before)));
             queue_.await_and_take_status(own);
         }
@@ -178,16 +178,16 @@ class NCosed : private NCosedWords {
     }
 
     void release_exclusive(Rank target, Hold hold) {
-        const Word node = node_of(hold.opaque);
-        Followers next = unpacked(queue_.next(node));
+        const Word qnode = qnode_of(hold.opaque);
+        Followers next = unpacked(queue_.next(qnode));
         if (next.exclusive == 0)
-            next = leave_word(target, node, 0);
-        const Requests requests = take_requests(node, next.shared);
-        queue_.give_back(qnodes_, node); // clean before anybody is in
+            next = leave_word(target, qnode, 0);
+        const Requests requests = take_requests(qnode, next.shared);
+        queue_.give_back(qnodes_, qnode); // clean before anybody is in
         wake(requests, kIn);
         if (next.exclusive != 0) {
             queue_.tell(next.exclusive, kGranted);
-            fabric_.handed_over(node_of(next.exclusive).rank);
+            fabric_.handed_over(qnode_of(next.exclusive).rank);
         }
     }
 
@@ -214,13 +214,14 @@ class NCosed : private NCosedWords {
     static constexpr Slot whole_lines(Slot words) {
         return fabric::line((words + fabric::kWordsPerLine - 1) / fabric::kWordsPerLine);
     }
-    /// Of its inbox, behind those of the queue nodes.
+    /// Of its inbox, behind those of the qnodes.
     static Slot stand_in_number(const MachineView& machine) {
-        return QueueNodes::Room::of(machine.ranks()).nodes;
+        return QueueNodes::Room::of(machine.ranks()).qnodes;
     }
-    Word inbox(Word node, Slot i) const {
-        const Slot number = node.slot == home_ ? stand_in_ : static_cast<Slot>(qnodes_.index(node));
-        return {node.rank, inboxes_ + number * kSizes.inbox + i};
+    Word inbox(Word qnode, Slot i) const {
+        const Slot number =
+            qnode.slot == home_ ? stand_in_ : static_cast<Slot>(qnodes_.index(qnode));
+        return {qnode.rank, inboxes_ + number * kSizes.inbox + i};
     }
 
     static Followers unpacked(Value next) { return {exclusive(next), shared(next)}; }
@@ -238,7 +239,7 @@ class NCosed : private NCosedWords {
             const Value said = fabric_.await(field(own, kWake), fabric::differs(0));
             fabric_.put(field(own, kWake), 0);
             if (prev != 0)
-                fabric_.put(field(node_of(prev), kWake), said);
+                fabric_.put(field(qnode_of(prev), kWake), said);
             if (said == kIn)
                 return;
             ahead = stand_in(target); // C4
@@ -279,37 +280,37 @@ class NCosed : private NCosedWords {
     static constexpr int kAttempts = 2;
 
     // ---- exclusives -----------------------------------------------------------------------------
-    /// Writes `name` in place of that of the last exclusive, if this still is the one at `node`.
+    /// Writes `name` in place of that of the last exclusive, if this still is the one at `qnode`.
     /// Returns those behind it.
-    Followers leave_word(Rank target, Word node, Value name) {
+    Followers leave_word(Rank target, Word qnode, Value name) {
         const auto mark = fabric_.mark();
         for (Value readers = 0;;) { // C2
-            const Value mine = pack(name_of(node), readers);
+            const Value mine = pack(name_of(qnode), readers);
             const Value found = fabric_.compare_swap(word(target), mine, pack(name, readers));
             if (found == mine)
                 return {0, readers};
-            if (exclusive(found) != name_of(node))
+            if (exclusive(found) != name_of(qnode))
                 break;
             readers = shared(found);
             fabric_.rewind(mark, readers);
         }
-        fabric_.await(field(node, kNext), fabric::differs(0));
-        return unpacked(queue_.next(node));
+        fabric_.await(field(qnode, kNext), fabric::differs(0));
+        return unpacked(queue_.next(qnode));
     }
 
-    /// Of the `readers` behind the exclusive at `node`, each of which makes one.
-    Requests take_requests(Word node, Value readers) {
+    /// Of the `readers` behind the exclusive at `qnode`, each of which makes one.
+    Requests take_requests(Word qnode, Value readers) {
         Requests requests{};
         const Value direct = std::min<Value>(readers, kSizes.inbox), listed = readers - direct;
         for (Slot i = 0; i < direct; ++i) {
-            requests[i] = fabric_.await(inbox(node, i), fabric::differs(0));
-            fabric_.put(inbox(node, i), 0);
+            requests[i] = fabric_.await(inbox(qnode, i), fabric::differs(0));
+            fabric_.put(inbox(qnode, i), 0);
         }
         if (listed != 0) {
-            fabric_.await(field(node, kListed), fabric::equals(listed));
+            fabric_.await(field(qnode, kListed), fabric::equals(listed));
             for (Slot i = 0; i < kSizes.lists; ++i)
-                requests[kSizes.inbox + i] = fabric_.swap(field(node, kList + i), 0);
-            fabric_.fetch_add(field(node, kListed), Value{0} - listed);
+                requests[kSizes.inbox + i] = fabric_.swap(field(qnode, kList + i), 0);
+            fabric_.fetch_add(field(qnode, kListed), Value{0} - listed);
         }
         return requests;
     }
@@ -317,27 +318,27 @@ class NCosed : private NCosedWords {
     void wake(const Requests& requests, Value what) {
         for (const Value waiter : requests)
             if (waiter != 0)
-                fabric_.put(field(node_of(waiter), kWake), what);
+                fabric_.put(field(qnode_of(waiter), kWake), what);
     }
 
-    /// Where the holder at `node` is to stand from now on.
-    Word kept(Rank target, Word node) {
-        if (!qnodes_.spared(node)) [[likely]]
-            return node;
-        move_hold(target, node);
-        qnodes_.give(node);
+    /// Where the holder at `qnode` is to stand from now on.
+    Word kept(Rank target, Word qnode) {
+        if (!qnodes_.spared(qnode)) [[likely]]
+            return qnode;
+        move_hold(target, qnode);
+        qnodes_.give(qnode);
         return stand_in(target);
     }
 
     /// C4.
-    [[gnu::noinline]] void move_hold(Rank target, Word node) {
+    [[gnu::noinline]] void move_hold(Rank target, Word qnode) {
         const Word there = stand_in(target);
-        const Followers behind = leave_word(target, node, name_of(there));
+        const Followers behind = leave_word(target, qnode, name_of(there));
         if (behind.exclusive != 0) {
             fabric_.put(field(there, kNext), pack(behind.exclusive, behind.shared));
             fabric_.flush(there.rank); // the holder itself reads it
         }
-        wake(take_requests(node, behind.shared), kMoved);
+        wake(take_requests(qnode, behind.shared), kMoved);
     }
 
     F& fabric_;

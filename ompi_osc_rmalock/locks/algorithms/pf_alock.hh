@@ -57,7 +57,7 @@
 // the four calls: what is looked at comes along with the atomic, where adapters do atomics
 // (fetch_then_get); elsewhere all but the reader's release are 2. Contended: writers as in alock.hh; a reader off node that waits 4 atomics and 2
 // reads more. An owner from elsewhere polls the counts, one at a time per target. Memory: a line per
-// target, and the queue nodes (qnodes.hh).
+// target, and the qnodes (qnodes.hh).
 #pragma once
 
 #include "locks/algorithms/alock.hh"

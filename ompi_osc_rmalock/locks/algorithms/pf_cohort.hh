@@ -13,16 +13,16 @@
 //    RO     readers that a writer waits for, and its name (drain.hh)
 //    JOIN   the list of the readers that wait
 //    TAIL   the last cohort in the queue
-//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE
+//    HW     where a phase is handed to a successor that has not shown itself: its qnode or PHASE
 //    stand-in of the queue (mcs_queue.hh)
 //
-// At place(n, t), a process of node n: the node (NEXT, STATUS, mailbox) with which the cohort
+// At place(n, t), a process of node n: the qnode (NEXT, STATUS, mailbox) with which the cohort
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
 // that have been in since one had to fetch the lock from home; BATON, TAIL (atomic) of the cohort;
 // MET (cohort): others were at home when a cohort of the node came last; HERE and GROUP (cohort) of
 // reader_group.hh; A, KEY and D of members.hh.
 // One record may serve several targets, one at a time (node_records.hh).
-// Words of a queue node: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
+// Words of a qnode: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
 // many registrations in S are the holder's, to be taken back with the phase: its own, if it has
@@ -42,7 +42,7 @@
 //                                       phase, it joined no drain, and could make the node
 //                                       a member)
 //               if s.XC: leave(RO)
-//    x_acq  if another target has the record: as below, with a queue node in its place, and no COME
+//    x_acq  if another target has the record: as below, with a qnode in its place, and no COME
 //           if FADD(COME, 1) != 0: take(BATON);  if PASS: in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
 //           s = FADD(S, X1);  MET = s.XC != 0;  if s.XC == 0: take(s.RC, s.MB, s.PH); in
@@ -63,7 +63,7 @@
 //               if s.RC: wake_all(JOIN)
 //               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
-//           flush(the cohort's node)
+//           flush(the cohort's qnode)
 //           if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
 //    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
 //
@@ -110,7 +110,7 @@
 // put off it. In the nic domain cohorts are CPUs' as well, but the counters of members are the
 // adapter's, because they are closed from other nodes: a member's reader pays two atomics. Memory
 // at each rank: a line for the home record, one for the map of members for each 512 nodes, 3 for
-// each record (node_records.hh), and the queue nodes.
+// each record (node_records.hh), and the qnodes.
 #pragma once
 
 #include <algorithm>
@@ -129,7 +129,7 @@ namespace rmalock::locks {
 struct PfCohortWords {
     // At home.
     static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
-    // Of a cohort's record: its node in the home's queue (NEXT, STATUS), then what only its node
+    // Of a cohort's record: its qnode in the home's queue (NEXT, STATUS), then what only its node
     // uses.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5, kHere = 6,
                           kGroup = 7, kCounter = fabric::kWordsPerLine;
@@ -180,7 +180,7 @@ struct PfCohortWords {
 
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
-    static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostNodes + 1;
+    static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostQnodes + 1;
 
     // Of critical sections that come in a message (section.hh). An exclusive one is a cohort of its
     // own, as in P8.
@@ -208,7 +208,7 @@ class PfCohort : private PfCohortWords {
     using SectionWords = PfCohortWords;
     // For section.hh.
     SectionHome section_home(Rank target) const { return {word(target, kS), word(target, kHw)}; }
-    static Word told(Value next) { return field(node_of(next), McsQueueWords::kStatus); }
+    static Word told(Value next) { return field(qnode_of(next), McsQueueWords::kStatus); }
     /// Whether readers of this node are counted on it, so that a shared lock takes no round trip.
     bool is_member(Rank target) {
         const Word a = counter(my_node_, target);
@@ -300,12 +300,12 @@ class PfCohort : private PfCohortWords {
     }
 
     Hold acquire_exclusive(Rank target) {
-        const Word node = record(my_node_, target);
-        const auto entry = cohort_.enter(cohort(node), target, qnodes_, limits_.t_l);
+        const Word qnode = record(my_node_, target);
+        const auto entry = cohort_.enter(cohort(qnode), target, qnodes_, limits_.t_l);
         if (!entry) [[unlikely]]
             return acquire_alone(target);
         if (!entry->lock)
-            return Cohort<F>::hold(fetch_for_cohort(target, node), entry->passed);
+            return Cohort<F>::hold(fetch_for_cohort(target, qnode), entry->passed);
         // The giver does not know the taker.
         if (entry->passed == 0)
             fabric_.handed_over(fabric_.self());
@@ -317,8 +317,8 @@ class PfCohort : private PfCohortWords {
             return release_alone(target, held);
         const CohortHold mine = extended(target, Cohort<F>::unpacked(held));
         const Value passed = Cohort<F>::passed_of(held);
-        const Word node = record(my_node_, target);
-        const auto words = cohort(node);
+        const Word qnode = record(my_node_, target);
+        const auto words = cohort(qnode);
         const bool stays = mine.in_a_row < limits_.t_l && mine.chain < limits_.t_w &&
                            cohort_.has_next(words, mine);
         if (stays) {
@@ -328,7 +328,7 @@ class PfCohort : private PfCohortWords {
             cohort_.pass(words, next, passed);
             return;
         }
-        give_home(target, mine, node, true);
+        give_home(target, mine, qnode, true);
         cohort_.leave(words, mine, passed);
     }
 
@@ -352,9 +352,9 @@ class PfCohort : private PfCohortWords {
         return NodeRecords::at_each_rank(machine, kRecordSlots / fabric::kWordsPerLine);
     }
     Word record(std::size_t node, Rank target) const { return records_.at(node, target); }
-    /// Of the cohort whose record begins with `node`.
-    static typename Cohort<F>::Words cohort(Word node) {
-        return {field(node, kCome), field(node, kBaton), field(node, kWaiting)};
+    /// Of the cohort whose record begins with `qnode`.
+    static typename Cohort<F>::Words cohort(Word qnode) {
+        return {field(qnode, kCome), field(qnode, kBaton), field(qnode, kWaiting)};
     }
     Word counter(std::size_t node, Rank target) const {
         return field(record(node, target), kCounter);
@@ -376,8 +376,8 @@ class PfCohort : private PfCohortWords {
         return !fabric_.same_node(target) || fabric_.domain() == fabric::Domain::nic;
     }
     typename Group::Words reader_group(Rank target) const {
-        const Word node = record(my_node_, target);
-        return {field(node, kHere), field(node, kGroup), NodeRecords::key(target)};
+        const Word at = record(my_node_, target);
+        return {field(at, kHere), field(at, kGroup), NodeRecords::key(target)};
     }
     /// For a leader that is in.
     Hold admit_group(Rank target, const typename Group::Words& words, auto&& joins) {
@@ -397,49 +397,49 @@ class PfCohort : private PfCohortWords {
     DrainWords drains(Rank target) const { return {word(target, kRo), word(target, kJoin)}; }
 
     // ---- exclusives -----------------------------------------------------------------------------
-    CohortHold fetch_for_cohort(Rank target, Word node) {
-        const Word met_others = field(node, kMetOthers);
+    CohortHold fetch_for_cohort(Rank target, Word qnode) {
+        const Word met_others = field(qnode, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != 0;
-        if (queues_first && queue_.join(word(target, kTail), node))
-            return take_over(target, node, queue_.await_status(node), 0);
+        if (queues_first && queue_.join(word(target, kTail), qnode))
+            return take_over(target, qnode, queue_.await_status(qnode), 0);
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
         if ((exclusives(s) == 0) == queues_first)
             fabric_.put(met_others, !queues_first);
-        return registered(target, node, s, queues_first);
+        return registered(target, qnode, s, queues_first);
     }
 
-    /// With its cohort at `node` registered, which found `s`.
-    CohortHold registered(Rank target, Word node, Value s, bool queued) {
+    /// With its cohort at `qnode` registered, which found `s`.
+    CohortHold registered(Rank target, Word qnode, Value s, bool queued) {
         if (exclusives(s) == 0)
-            return take(target, node, phase_message(s), {.queued = queued});
-        if (!queued && queue_.join(word(target, kTail), node))
-            return take_over(target, node, queue_.await_status(node), 1);
-        return take_over(target, node, meet_owner(target, node), 1);
+            return take(target, qnode, phase_message(s), {.queued = queued});
+        if (!queued && queue_.join(word(target, kTail), qnode))
+            return take_over(target, qnode, queue_.await_status(qnode), 1);
+        return take_over(target, qnode, meet_owner(target, qnode), 1);
     }
 
     /// The first of the queue and the owner that is not in it find each other.
-    Value meet_owner(Rank target, Word node) {
-        Value message = fabric_.swap(word(target, kHw), name_of(node));
+    Value meet_owner(Rank target, Word qnode) {
+        Value message = fabric_.swap(word(target, kHw), name_of(qnode));
         if (!is_phase(message))
-            message = queue_.await_status(node);
+            message = queue_.await_status(qnode);
         fabric_.swap(word(target, kHw), 0);
         return message;
     }
 
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
-    CohortHold take_over(Rank target, Word node, Value message, Value registered) {
+    CohortHold take_over(Rank target, Word qnode, Value message, Value registered) {
         if (is_phase(message))
-            return take(target, node, message,
+            return take(target, qnode, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
         const CohortHold before = CohortHold::unpacked(message);
         return {1, before.chain + 1, before.cohorts + registered, true, before.members};
     }
 
-    CohortHold take(Rank target, Word node, Value message, CohortHold mine,
+    CohortHold take(Rank target, Word qnode, Value message, CohortHold mine,
                     bool handed_over = false) {
         if (readers(message) != 0 || tells_of_members(message)) {
-            const bool alone = qnodes_.own(node);
-            const Word own = alone ? node : qnodes_.take(fabric_);
+            const bool alone = qnodes_.own(qnode);
+            const Word own = alone ? qnode : qnodes_.take(fabric_);
             mine.members = take_from_readers(target, own, message, handed_over);
             if (!alone)
                 qnodes_.give(own);
@@ -449,24 +449,24 @@ class PfCohort : private PfCohortWords {
 
     // ---- exclusives without their node's record (P8) --------------------------------------------
     [[gnu::noinline]] Hold acquire_alone(Rank target) {
-        Word node = qnodes_.take(fabric_);
+        Word qnode = qnodes_.take(fabric_);
         const CohortHold mine =
-            registered(target, node, fabric_.fetch_add(word(target, kS), kX1), false);
+            registered(target, qnode, fabric_.fetch_add(word(target, kS), kX1), false);
         if (!mine.queued) {
-            qnodes_.give(node);
+            qnodes_.give(qnode);
             return {kAlone | Cohort<F>::hold(mine, 0).opaque};
         }
-        node = queue_.kept(qnodes_, word(target, kTail), node, word(target, kStandIn));
-        const Value at = qnodes_.own(node) ? qnodes_.index(node) + 1 : kAtStandIn;
+        qnode = queue_.kept(qnodes_, word(target, kTail), qnode, word(target, kStandIn));
+        const Value at = qnodes_.own(qnode) ? qnodes_.index(qnode) + 1 : kAtStandIn;
         return {kAlone | Cohort<F>::hold(mine, at).opaque};
     }
 
     [[gnu::noinline]] void release_alone(Rank target, Hold held) {
         const Value at = Cohort<F>::passed_of(held);
-        const bool at_node = at != 0 && at != kAtStandIn;
-        const Word node = at_node ? qnodes_.node(at - 1) : word(target, kStandIn);
+        const bool at_qnode = at != 0 && at != kAtStandIn;
+        const Word qnode = at_qnode ? qnodes_.qnode(at - 1) : word(target, kStandIn);
         held.opaque &= ~kAlone;
-        give_home(target, extended(target, Cohort<F>::unpacked(held)), node, false);
+        give_home(target, extended(target, Cohort<F>::unpacked(held)), qnode, false);
     }
 
     /// A chain at its end begins anew if its owner sees, for nothing, that no reader waits for
@@ -478,28 +478,28 @@ class PfCohort : private PfCohortWords {
         return mine;
     }
 
-    /// `node`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
-    void give_home(Rank target, const CohortHold& mine, Word node, bool of_cohort) {
+    /// `qnode`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
+    void give_home(Rank target, const CohortHold& mine, Word qnode, bool of_cohort) {
         Value succ = 0;
         if (mine.queued) {
-            queue_.take_status(node);
-            succ = queue_.next(node);
+            queue_.take_status(qnode);
+            succ = queue_.next(qnode);
             if (succ == 0)
-                succ = queue_.leave(word(target, kTail), node);
+                succ = queue_.leave(word(target, kTail), qnode);
             if (!of_cohort)
-                queue_.give_back(qnodes_, node);
+                queue_.give_back(qnodes_, qnode);
         }
         if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < CohortHold::kMostCohorts) {
             fabric_.deliver(target);
             queue_.tell(succ, mine.packed());
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
         } else
             change_phase(target, mine, succ);
-        // The next of the cohort uses the node; it has to be clean by then. All of its words are
+        // The next of the cohort uses the qnode; it has to be clean by then. All of its words are
         // cleaned here: the writer that took the cohort's first lock may have flushed nothing
         // since.
         if (mine.queued && of_cohort)
-            fabric_.flush(node.rank);
+            fabric_.flush(qnode.rank);
     }
 
     // ---- phases ---------------------------------------------------------------------------------
@@ -561,7 +561,7 @@ class PfCohort : private PfCohortWords {
         if (succ == 0)
             return; // the first of the queue will find the message
         queue_.tell(succ, message);
-        fabric_.handed_over(node_of(succ).rank);
+        fabric_.handed_over(qnode_of(succ).rank);
     }
 
     F& fabric_;

@@ -11,10 +11,10 @@
 //    RO     readers that an exclusive waits for, and its name (drain.hh)
 //    JOIN   the list of the readers that wait
 //    TAIL   last exclusive in the queue
-//    HW     where a phase is handed to a successor that has not shown itself: its node or PHASE(r);
-//           with T_L the BATON of baton.hh
+//    HW     where a phase is handed to a successor that has not shown itself: its qnode or
+//           PHASE(r); with T_L the BATON of baton.hh
 //
-// Words of a node (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
+// Words of a qnode (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
 // has left; WAKE of the list.
 //
 //    s_acq  s = FADD(S, 1);  if s.XC == 0: in                                      // one atomic
@@ -80,7 +80,7 @@
 // more if readers wait, 1 more if the successor has not shown itself. To wait for readers: 3
 // atomics, one of them while they leave. With T_L: uncontended the same; contended acquire 2
 // atomics past the queue, else 4; release 1 get and 1 posted add, or a change of phase and 1 posted
-// add. Memory: one line per target; one node (a line) per lock that a process awaits, or holds
+// add. Memory: one line per target; one qnode (a line) per lock that a process awaits, or holds
 // after it has been in the queue.
 #pragma once
 
@@ -115,7 +115,7 @@ struct PfMcsWords {
     static_assert(fabric::kMostRanks < kX1 / kReader1 &&
                   fabric::kMostRanks + kLargestThreshold < kPhase / kX1);
 
-    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a node or PHASE(r).
+    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a qnode or PHASE(r).
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
     static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
     static constexpr Value direct(Value chain) { return chain; }
@@ -205,14 +205,16 @@ class PfMcs : private PfMcsWords {
     }
 
   private:
-    /// What a holder knows: its node if it is in the queue, or 1 + what it knows about the baton if
-    /// it had that; and how many exclusives there have been since the last change of phase, itself
-    /// included. So many registrations are still in S.
+    /// What a holder knows: its qnode if it is in the queue, or 1 + what it knows about the baton
+    /// if it had that; and how many exclusives there have been since the last change of phase,
+    /// itself included. So many registrations are still in S.
     struct ExclusiveHold {
-        Value node = 0;
+        Value qnode = 0;
         Value chain = 1;
     };
-    static constexpr Hold hold(ExclusiveHold mine) { return {mine.chain << kNameBits | mine.node}; }
+    static constexpr Hold hold(ExclusiveHold mine) {
+        return {mine.chain << kNameBits | mine.qnode};
+    }
     static ExclusiveHold unpacked(Hold hold) {
         return {hold.opaque & kNameMask, hold.opaque >> kNameBits};
     }
@@ -236,11 +238,11 @@ class PfMcs : private PfMcsWords {
                 change_phase(target, mine, 0);
             return;
         }
-        const Word node = node_of(mine.node);
-        Value succ = queue_.next(node);
+        const Word qnode = qnode_of(mine.qnode);
+        Value succ = queue_.next(qnode);
         if (succ == 0)
-            succ = queue_.leave(word(target, kTail), node);
-        queue_.give_back(qnodes_, node);
+            succ = queue_.leave(word(target, kTail), qnode);
+        queue_.give_back(qnodes_, qnode);
         if (succ != 0 && in_a_row) {
             fabric_.deliver(target);
             tell(succ, direct(mine.chain));
@@ -249,31 +251,31 @@ class PfMcs : private PfMcsWords {
     }
 
     ExclusiveHold take_turn(Rank target) {
-        const Word node = qnodes_.take(fabric_);
-        const Value chain = join_queue(target, node);
-        return {name_of(queue_.kept(qnodes_, word(target, kTail), node, word(target, kStandIn))),
+        const Word qnode = qnodes_.take(fabric_);
+        const Value chain = join_queue(target, qnode);
+        return {name_of(queue_.kept(qnodes_, word(target, kTail), qnode, word(target, kStandIn))),
                 chain};
     }
 
     /// Returns how many there have been since the last change of phase, the caller included.
-    Value join_queue(Rank target, Word node) {
+    Value join_queue(Rank target, Word qnode) {
         Value message = 0;
-        if (queue_.join(word(target, kTail), node)) {
-            message = queue_.await_and_take_status(node);
+        if (queue_.join(word(target, kTail), qnode)) {
+            message = queue_.await_and_take_status(qnode);
             if (!is_phase(message))
                 return message + 1;
         } else {
-            message = meet_owner(target, node);
+            message = meet_owner(target, qnode);
         }
-        drain(target, node, message & ~kPhaseMessage);
+        drain(target, qnode, message & ~kPhaseMessage);
         return 1;
     }
 
     /// The first of the queue and the owner that is not in it find each other, in either order.
-    Value meet_owner(Rank target, Word node) {
-        Value message = fabric_.swap(word(target, kHw), name_of(node));
+    Value meet_owner(Rank target, Word qnode) {
+        Value message = fabric_.swap(word(target, kHw), name_of(qnode));
         if (!is_phase(message))
-            message = queue_.await_and_take_status(node);
+            message = queue_.await_and_take_status(qnode);
         fabric_.swap(word(target, kHw), 0);
         return message;
     }
@@ -290,30 +292,32 @@ class PfMcs : private PfMcsWords {
         return {got.passed + 1, 1};
     }
 
-    static constexpr Value passed(ExclusiveHold mine) { return mine.node != 0 ? mine.node - 1 : 0; }
+    static constexpr Value passed(ExclusiveHold mine) {
+        return mine.qnode != 0 ? mine.qnode - 1 : 0;
+    }
 
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
         if (is_handover(message))
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
     }
 
     // ---- phases ---------------------------------------------------------------------------------
-    /// For an exclusive that is in no queue: nobody can write to the node afterwards.
+    /// For an exclusive that is in no queue: nobody can write to the qnode afterwards.
     void drain_alone(Rank target, Value r) {
         if (r == 0)
             return;
-        const Word node = qnodes_.take(fabric_);
-        drain(target, node, r);
-        qnodes_.give(node);
+        const Word qnode = qnodes_.take(fabric_);
+        drain(target, qnode, r);
+        qnodes_.give(qnode);
     }
 
-    void drain(Rank target, Word node, Value r) {
+    void drain(Rank target, Word qnode, Value r) {
         if (r == 0)
             return;
         fabric_.mode_changed();
         Rounds<F> rounds(limits_.patience);
-        drain_.drain(drains(target), node, r, rounds);
+        drain_.drain(drains(target), qnode, r, rounds);
     }
 
     /// Takes the registrations of the chain back. `succ`: the next in the queue, if known.
@@ -329,7 +333,7 @@ class PfMcs : private PfMcsWords {
             fabric_.mode_changed();
             const Value first = drain_.admit(drains(target));
             if (first != 0)
-                fabric_.handed_over(node_of(first).rank);
+                fabric_.handed_over(qnode_of(first).rank);
         }
         if (exclusives(s) == mine.chain)
             return;

@@ -13,7 +13,7 @@
 //
 // Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release
 // uncontended the same. Hand-over within a node: 1 store; to another node: 1 posted put. On trees
-// deeper than nodes an element's node may lie on another of its nodes: its one process that waits
+// deeper than nodes an element's qnode may lie on another of its nodes: its one process that waits
 // there then polls that word with back-off.
 // Memory: queue_tree.hh.
 #pragma once

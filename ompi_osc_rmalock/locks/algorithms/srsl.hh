@@ -4,7 +4,7 @@
 // S. Narravula et al.: "High Performance Distributed Lock Management Services using Network-based
 // Remote Atomic Operations", CCGrid 2007, section 2.2.1, "Send/Receive-based Server Locking".
 //
-// Words: of target t at t, and STATUS in a queue node of each process that waits (mailbox):
+// Words: of target t at t, and STATUS in a qnode of each process that waits (mailbox):
 //
 //    IN       [ LEFT:20 | TICKETS:44 ]   holders that have gone; requests that were sent  (atomic)
 //    PASSED   [ writer:1 | NEXT:44 ]     requests that were granted; the last was exclusive (cohort)
@@ -47,7 +47,7 @@
 // the home's to begin; release 1 posted add. While the home computes, nothing that other nodes send
 // is served, unless a progress thread does it, which adapters do not wake.
 // Memory: 2 words per target, a ring of as many words as there are processes, 512 at most, and the
-// queue nodes (qnodes.hh).
+// qnodes (qnodes.hh).
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ namespace rmalock::locks {
 /// Beside each field: what it promises, and the race that it settles.
 struct SrslWords {
     static constexpr Slot kIn = 0, kPassed = 1, kHomeSlots = 2;
-    /// STATUS of a queue node: the request is granted. One server wins the CAS of PASSED for it,
+    /// STATUS of a qnode: the request is granted. One server wins the CAS of PASSED for it,
     /// and writes it once.
     static constexpr Slot kStatus = 0;
     static constexpr Value kGranted = 1;
@@ -93,7 +93,7 @@ struct SrslWords {
     }
 
     // A word of RING. One put writes all of it, so a server that finds the lap has the rest.
-    /// The request is for an exclusive lock; below it the name of its queue node.
+    /// The request is for an exclusive lock; below it the name of its qnode.
     static constexpr Value kExclusive = Value{1} << kNameBits;
     static constexpr unsigned kLapShift = kNameBits + 1;
     /// The request of this ticket is there. It is another lap than that of the request that had the
@@ -171,21 +171,21 @@ class Srsl : private SrslWords {
     }
 
     Hold acquire(Rank target, bool exclusive) {
-        const Word node = qnodes_.take(fabric_);
+        const Word qnode = qnodes_.take(fabric_);
         const Value ticket = tickets(fabric_.fetch_add(in(target), kTicket));
         if (static_cast<Rank>(room_) < fabric_.size())
             fabric_.await(passed(target), [=, room = room_](Value v) {
                 return (ticket - next(v)) % kTickets < room;
             });
         fabric_.put(place(target, ticket),
-                    lap(ticket, room_) | (exclusive ? kExclusive : 0) | name_of(node));
+                    lap(ticket, room_) | (exclusive ? kExclusive : 0) | name_of(qnode));
         if (fabric_.same_node(target)) {
             fabric_.flush(target);
             serve(target);
         }
-        fabric_.await(field(node, kStatus), fabric::differs(0));
-        fabric_.put(field(node, kStatus), 0);
-        qnodes_.give(node);
+        fabric_.await(field(qnode, kStatus), fabric::differs(0));
+        fabric_.put(field(qnode, kStatus), 0);
+        qnodes_.give(qnode);
         return {};
     }
 
@@ -225,9 +225,9 @@ class Srsl : private SrslWords {
         const Value then = after(passed_now, (request & kExclusive) != 0);
         if (fabric_.near_compare_swap(passed(home), passed_now, then) != passed_now)
             return;
-        const Word node = node_of(request & kNameMask);
-        fabric_.put(field(node, kStatus), kGranted);
-        fabric_.handed_over(node.rank);
+        const Word qnode = qnode_of(request & kNameMask);
+        fabric_.put(field(qnode, kStatus), kGranted);
+        fabric_.handed_over(qnode.rank);
     }
 
     F& fabric_;

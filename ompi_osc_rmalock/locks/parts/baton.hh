@@ -33,7 +33,7 @@
 //
 // Cost: take past the queue 1 get, 1 atomic; in the queue 2 atomics more and a put; give 1 posted.
 // The first of the queue polls BATON, so all that use it have to be on its node. Memory: 2 words
-// per target; a node (a line) while a process waits, and none while it holds.
+// per target; a qnode (a line) while a process waits, and none while it holds.
 #pragma once
 
 #include "locks/parts/mcs_queue.hh"
@@ -78,16 +78,16 @@ class Baton : private BatonWord<message_bits> {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))
             return {message(seen), passed(seen) + 1};
-        const Word node = qnodes.take(fabric_);
-        if (queue_.join(tail, node))
-            queue_.await_and_take_status(node);
+        const Word qnode = qnodes.take(fabric_);
+        if (queue_.join(tail, qnode))
+            queue_.await_and_take_status(qnode);
         const Taken got{as_first(baton), 0};
-        Value succ = queue_.next(node);
+        Value succ = queue_.next(qnode);
         if (succ == 0)
-            succ = queue_.leave(tail, node);
+            succ = queue_.leave(tail, qnode);
         if (succ != 0)
             queue_.tell(succ, kFirst);
-        qnodes.give(node);
+        qnodes.give(qnode);
         return got;
     }
 

@@ -4,9 +4,9 @@
 //
 // Words: RO of a target (atomic); JOIN of it, the list of all readers that wait (push_list.hh), for
 // the end of their phase or for a round of the writer that drains (patience.hh); DRN of the
-// drainer's queue node (mailbox).
+// drainer's qnode (mailbox).
 //
-//    RO     [ inside:24 | drainer:40 ]   readers it still waits for, maybe < 0; the drainer's node
+//    RO     [ inside:24 | drainer:40 ]   readers it still waits for, maybe < 0; the drainer's qnode
 //
 //    leave  o = FADD(RO, -1);  if o.inside == 1 and o.drainer: PUT(o.drainer.DRN, 1)
 //    wait   in JOIN until the phase it came in is over, or until woken by a drainer d and joined:
@@ -39,7 +39,7 @@ namespace rmalock::locks {
 /// RO; D of members.hh has the same fields. Beside each: what it promises, and the race that it
 /// settles.
 struct DrainWord {
-    /// DRN of a queue node: 1 when the last reader has left. A hint, which may be about an earlier
+    /// DRN of a qnode: 1 when the last reader has left. A hint, which may be about an earlier
     /// drain.
     static constexpr Slot kDrn = 2;
 
@@ -50,7 +50,7 @@ struct DrainWord {
     static constexpr std::int64_t inside(Value v) {
         return static_cast<std::int64_t>(v) >> kNameBits;
     }
-    /// The queue node of the drainer while readers may join. It is in the same word as the count:
+    /// The qnode of the drainer while readers may join. It is in the same word as the count:
     /// of a reader that joins and a drainer that takes its name out one sees the other. The reader
     /// that leaves last finds the name, and tells the drainer.
     static constexpr Value drainer(Value v) { return v & kNameMask; }
@@ -76,7 +76,7 @@ class Drain {
                                                                    DrainWord::kReader);
         if (DrainWord::inside(o) != readers || DrainWord::drainer(o) == 0)
             return;
-        const Word drainer = node_of(DrainWord::drainer(o));
+        const Word drainer = qnode_of(DrainWord::drainer(o));
         fabric_.put(field(drainer, DrainWord::kDrn), 1);
         fabric_.handed_over(drainer.rank);
     }
@@ -94,7 +94,7 @@ class Drain {
     }
 
     /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the
-    /// node that was woken first, 0 if there was none.
+    /// qnode that was woken first, 0 if there was none.
     Value admit(const DrainWords& words) {
         return waiting_.wake_all(words.join, PushListWords::kLook);
     }

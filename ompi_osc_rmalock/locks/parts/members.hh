@@ -15,7 +15,7 @@
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member
-//    GONE of a waiting writer's node (qnodes.hh): so many counters have drained
+//    GONE of a waiting writer's qnode (qnodes.hh): so many counters have drained
 //
 //    arrive   v = FADD(A, 1)                                 // the one atomic of a member's reader
 //             v.MB:  if v.W: await A.GEN != v.GEN, or give up
@@ -92,7 +92,7 @@ struct MemberWords {
     // several readers one makes the node a member. It is 0 again only when the bit of MAP is gone.
     static constexpr Slot kArrivals = 0, kKey = 1, kDepartures = fabric::kWordsPerLine,
                           kCounterSlots = 2 * fabric::kWordsPerLine;
-    /// GONE of a queue node; 0-3 are in mcs_queue.hh, drain.hh, push_list.hh. Each counter that the
+    /// GONE of a qnode; 0-3 are in mcs_queue.hh, drain.hh, push_list.hh. Each counter that the
     /// drainer has left its name in adds 1, by the last reader to depart. It is an atomic, and the
     /// drainer takes back what it has waited for: so none of them is lost.
     static constexpr Slot kGone = 4;
@@ -184,7 +184,7 @@ class Members : private MemberWords {
         if (DrainWord::drainer(o) == 0 || DrainWord::inside(o) != 1)
             return;
         fabric_.fetch_add(d, Value{0} - DrainWord::drainer(o)); // before the drainer goes on
-        fabric_.add(field(node_of(DrainWord::drainer(o)), kGone), 1);
+        fabric_.add(field(qnode_of(DrainWord::drainer(o)), kGone), 1);
     }
 
     /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.

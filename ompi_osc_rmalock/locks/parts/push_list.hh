@@ -1,6 +1,6 @@
 // A list of waiters that is pushed onto with swaps and woken as a whole.
 //
-// Words: the list's head, the name of the last node pushed (atomic); WAKE of each node (mailbox).
+// Words: the list's head, the name of the last qnode pushed (atomic); WAKE of each qnode (mailbox).
 //
 //    wait       loop  prev = SWAP(head, me)
 //                     if over: wake_all(LOOK)       // the list may have been woken before the push
@@ -9,10 +9,10 @@
 //    wake_all   h = SWAP(head, 0);  if h: PUT(h.WAKE, w)
 //
 // `over` must stay true until the waiter has done what it waited for; the process that makes it
-// true calls wake_all afterwards. Then no waiter is lost: a node on the list is woken through the
+// true calls wake_all afterwards. Then no waiter is lost: a qnode on the list is woken through the
 // ones pushed after it, and the last one either was found by that wake_all or sees that it is over
-// and wakes the list. A node may be woken twice; WAKE is a word of its own, so a wake that comes
-// late, when the node waits for something else, only makes its owner look again. Of two wakes that
+// and wakes the list. A qnode may be woken twice; WAKE is a word of its own, so a wake that comes
+// late, when the qnode waits for something else, only makes its owner look again. Of two wakes that
 // come together one may be lost: LOOK is repeated by the waiter's own look, other wakes by rounds.
 //
 // Cost: each waiter wakes one other, a chain of one hop per waiter.
@@ -22,13 +22,13 @@
 
 namespace rmalock::locks {
 
-/// Of a queue node. Beside each: what it promises, and the race that it settles.
+/// Of a qnode. Beside each: what it promises, and the race that it settles.
 struct PushListWords {
-    /// WAKE: the queue node's owner is to look again, and to wake the one before it on the list. No
+    /// WAKE: the qnode's owner is to look again, and to wake the one before it on the list. No
     /// other wait uses the word, so a wake that comes late ends none; 0-2 are in mcs_queue.hh and
     /// drain.hh.
     static constexpr Slot kWake = 3;
-    /// LOOK: a wake that says nothing, and is no name of a queue node. A hint: the waiter looks
+    /// LOOK: a wake that says nothing, and is no name of a qnode. A hint: the waiter looks
     /// itself.
     static constexpr Value kLook = 1;
 };
@@ -40,14 +40,14 @@ class PushList : private PushListWords {
 
     /// Returns when over(): false, or when woken(w) for a wake w other than LOOK: true.
     template <class Over, class Woken>
-    bool wait(Word head, Word node, Over&& over, Woken&& woken) {
+    bool wait(Word head, Word qnode, Over&& over, Woken&& woken) {
         const auto mark = fabric_.mark();
         for (;;) {
-            const Value prev = fabric_.swap(head, name_of(node));
+            const Value prev = fabric_.swap(head, name_of(qnode));
             const bool done = over();
             if (done)
                 wake_all(head, kLook);
-            const Value wake = await_wake(node, prev);
+            const Value wake = await_wake(qnode, prev);
             if (done || over())
                 return false;
             if (wake != kLook && woken(wake))
@@ -56,19 +56,19 @@ class PushList : private PushListWords {
         }
     }
 
-    /// Returns the name of the node that was woken first, 0 if there was none.
+    /// Returns the name of the qnode that was woken first, 0 if there was none.
     Value wake_all(Word head, Value wake) { return serve(fabric_.swap(head, 0), wake); }
 
   private:
-    Value await_wake(Word node, Value prev) {
-        const Value wake = fabric_.await(field(node, kWake), fabric::differs(0));
-        fabric_.put(field(node, kWake), 0);
+    Value await_wake(Word qnode, Value prev) {
+        const Value wake = fabric_.await(field(qnode, kWake), fabric::differs(0));
+        fabric_.put(field(qnode, kWake), 0);
         serve(prev, wake);
         return wake;
     }
     Value serve(Value name, Value wake) {
         if (name != 0)
-            fabric_.put(field(node_of(name), kWake), wake);
+            fabric_.put(field(qnode_of(name), kWake), wake);
         return name;
     }
 

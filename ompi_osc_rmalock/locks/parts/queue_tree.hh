@@ -6,10 +6,10 @@
 // Words, for every target t (see mcs_queue.hh for their use):
 //
 //    at t              TAIL of level 1
-//    at place(i, j, t) for i = 2 … N: TAIL of the queue of element j of level i, and the node
+//    at place(i, j, t) for i = 2 … N: TAIL of the queue of element j of level i, and the qnode
 //                      (NEXT, STATUS) with which this element stands in the queue of level i - 1
-//    beside TAIL of level N, the stand-in of a holder that has no node to spare
-//    of the process    its own queue node, in the queue of level N
+//    beside TAIL of level N, the stand-in of a holder that has no qnode to spare
+//    of the process    its own qnode, in the queue of level N
 //
 // STATUS is one of
 //
@@ -18,7 +18,7 @@
 //    ACQUIRE_PARENT      the queue is yours, the lock is to be fetched a level up
 //    MODE_CHANGE         level 1 only: the lock is yours to take from the readers
 //
-//    acquire<i>   if join(TAIL[i, e(p,i)], node<i>):                            L4: 5-8   L7: 5-9
+//    acquire<i>   if join(TAIL[i, e(p,i)], qnode<i>):                           L4: 5-8   L7: 5-9
 //                     await STATUS;  if it is not ACQUIRE_PARENT: return it     L4: 9-18  L7: 10-14
 //                 i > 1 ? acquire<i-1> : return "nobody was there"              L4: 23    L7: 19
 //    release<i>   succ = NEXT;  chain = PASS's, or 1 if STATUS was no PASS      L5: 3-4   L8: 4
@@ -29,21 +29,21 @@
 //                 PUT(succ.STATUS, i > 1 ? ACQUIRE_PARENT : next)               L5: 23    L8: 23
 //
 // Deviations from the paper
-//   T1  Listings 4, 5, 7 and 8 queue the caller's own node at every level. Level i < N is
+//   T1  Listings 4, 5, 7 and 8 queue the caller's own qnode at every level. Level i < N is
 //       in general released by another process of the element, which then passes on, or waits for,
-//       the wrong node: for N >= 2 that deadlocks. Here the node of level i < N belongs to the
+//       the wrong qnode: for N >= 2 that deadlocks. Here the qnode of level i < N belongs to the
 //       element, as in HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
-//   T2  An element's node is cleaned by the process that takes it out of the queue, and flushed
-//       before the next process of the element can use it; the paper prepares nodes on entry.
+//   T2  An element's qnode is cleaned by the process that takes it out of the queue, and flushed
+//       before the next process of the element can use it; the paper prepares qnodes on entry.
 //   T3  T_L,i counts the acquisitions of a turn, not the passings between them, so that the turns
 //       of all levels multiply to T_W. Compared with `<`, not `==`.
 //   T4  PASS carries the number of critical sections since MODE_CHANGE beside the queue's own
 //       count: Listing 8 compares T_W with a count of level-1 passings.
-//   T5  ACQUIRE_START is not written: a node whose STATUS is 0 starts a turn.
+//   T5  ACQUIRE_START is not written: a qnode whose STATUS is 0 starts a turn.
 //   T6  One tree per target, its records dealt out over the members of an element.
 //
 // Memory at each rank, in lines: 1 for the root, the sum over levels i = 2 … N of
-// ceil(P / members of an element), and the queue nodes. TAIL shares a line with the element's node:
+// ceil(P / members of an element), and the qnodes. TAIL shares a line with the element's qnode:
 // both are touched when the element's turn changes.
 #pragma once
 
@@ -70,15 +70,15 @@ inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machin
 
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct QueueTreeWords {
-    // At home: TAIL of level 1. Of an element's record: its node in the queue of the level above,
+    // At home: TAIL of level 1. Of an element's record: its qnode in the queue of the level above,
     // and TAIL of its own queue. Behind TAIL the stand-in.
-    static constexpr Slot kRootSlots = 3, kElementNode = 0, kElementTail = 2, kStandIn = 1,
+    static constexpr Slot kRootSlots = 3, kElementQnode = 0, kElementTail = 2, kStandIn = 1,
                           kElementSlots = fabric::kWordsPerLine;
 
     // STATUS, written once, by the predecessor, and never 0: a waiter that sees it has been told.
     /// PASS: the lock is the waiter's; nobody else has been told.
     static constexpr Value kPass = Value{1} << 62;
-    /// ACQUIRE_PARENT: the element's node above is out of its queue and clean, so the waiter may
+    /// ACQUIRE_PARENT: the element's qnode above is out of its queue and clean, so the waiter may
     /// use it.
     static constexpr Value kAcquireParent = Value{2} << 62;
     /// MODE_CHANGE: the counters are reset and flushed. Without the flush the reset could land
@@ -122,22 +122,22 @@ class QueueTree : private QueueTreeWords {
         }
     }
 
-    /// What a holder knows: its node, and how many critical sections there have been since
+    /// What a holder knows: its qnode, and how many critical sections there have been since
     /// MODE_CHANGE, its own included.
     struct TreeHold {
-        Word node;
+        Word qnode;
         Value total;
         bool from_readers; ///< nobody handed over the lock: it is to be taken from the readers
     };
-    static Hold hold(TreeHold mine) { return {mine.total << kNameBits | name_of(mine.node)}; }
+    static Hold hold(TreeHold mine) { return {mine.total << kNameBits | name_of(mine.qnode)}; }
     static TreeHold unpacked(Hold hold) {
-        return {node_of(hold.opaque & kNameMask), hold.opaque >> kNameBits, false};
+        return {qnode_of(hold.opaque & kNameMask), hold.opaque >> kNameBits, false};
     }
 
     TreeHold acquire(Rank target) {
         TreeHold mine = climb(target, qnodes_.take(fabric_));
         const Word queue = tail(tree_.levels(), target);
-        mine.node = queue_.kept(qnodes_, queue, mine.node, field(queue, kStandIn));
+        mine.qnode = queue_.kept(qnodes_, queue, mine.qnode, field(queue, kStandIn));
         return mine;
     }
 
@@ -147,8 +147,8 @@ class QueueTree : private QueueTreeWords {
     template <class LeaveRoot>
     void release(Rank target, TreeHold mine, LeaveRoot&& leave_root) {
         release_level(tree_.levels(), target, mine, leave_root);
-        if (qnodes_.own(mine.node))
-            qnodes_.give(mine.node);
+        if (qnodes_.own(mine.qnode))
+            qnodes_.give(mine.qnode);
     }
 
     /// For diagnosis: whether somebody has the lock or waits for it.
@@ -157,8 +157,8 @@ class QueueTree : private QueueTreeWords {
   private:
     TreeHold climb(Rank target, Word own) {
         for (unsigned i = tree_.levels();; --i) {
-            if (queue_.join(tail(i, target), node(i, target, own))) {
-                const Value status = queue_.await_status(node(i, target, own));
+            if (queue_.join(tail(i, target), qnode(i, target, own))) {
+                const Value status = queue_.await_status(qnode(i, target, own));
                 if (is_pass(status))
                     return {own, total(status), false};
                 if (status == kModeChange)
@@ -178,14 +178,14 @@ class QueueTree : private QueueTreeWords {
     Word tail(unsigned i, Rank target) const {
         return i == 1 ? Word{target, root_} : field(record(i, target), kElementTail);
     }
-    /// The node in the queue of level i: the element's of the level below, the process's own at N.
-    Word node(unsigned i, Rank target, Word own) const {
-        return i == tree_.levels() ? own : field(record(i + 1, target), kElementNode);
+    /// The qnode in the queue of level i: the element's of the level below, the process's own at N.
+    Word qnode(unsigned i, Rank target, Word own) const {
+        return i == tree_.levels() ? own : field(record(i + 1, target), kElementQnode);
     }
 
     template <class LeaveRoot>
     void release_level(unsigned i, Rank target, const TreeHold& mine, LeaveRoot& leave_root) {
-        const Word here = node(i, target, mine.node);
+        const Word here = qnode(i, target, mine.qnode);
         Value succ = queue_.next(here);
         const Value in_a_row = chain(queue_.take_status(here));
         clean_stand_in(i, here);
@@ -204,7 +204,7 @@ class QueueTree : private QueueTreeWords {
             if (succ != 0)
                 tell(succ, message);
         }
-        // An element's node is used next by the process that the level below admits; it has to be
+        // An element's qnode is used next by the process that the level below admits; it has to be
         // clean by then.
         if (i < tree_.levels())
             fabric_.flush(here.rank);
@@ -219,7 +219,7 @@ class QueueTree : private QueueTreeWords {
     void tell(Value succ, Value message) {
         queue_.tell(succ, message);
         if (message != kAcquireParent)
-            fabric_.handed_over(node_of(succ).rank);
+            fabric_.handed_over(qnode_of(succ).rank);
     }
 
     F& fabric_;

@@ -3,8 +3,8 @@
 // Our own; readers that combine, as the writers of a cohort do (cohort.hh). A node whose readers come at a time
 // sends home what one reader would send, and is woken by one message.
 //
-// Words of a record of the node, used by the node's processes only (cohort): HERE and GROUP. Of each queue
-// node CALL (mailbox).
+// Words of a record of the node, used by the node's processes only (cohort): HERE and GROUP. Of
+// each qnode CALL (mailbox).
 //
 //    HERE   [ key:17 | readers:7 | waiter:40 ]   those that come together, and the last of them; key: the
 //                                                target that the record serves now (node_records.hh)
@@ -50,8 +50,8 @@ namespace rmalock::locks {
 
 /// Its words. Beside each field: what it promises, and the race that it settles.
 struct ReaderGroupWords {
-    /// CALL of a queue node; 0-4 are in members.hh and what it names. Only its owner clears it,
-    /// before the queue node is free again. It is written once in between, as each follower is
+    /// CALL of a qnode; 0-4 are in members.hh and what it names. Only its owner clears it,
+    /// before the qnode is free again. It is written once in between, as each follower is
     /// called once.
     static constexpr Slot kCall = 5;
     /// What a call says. A follower is in behind the registration of a leader, or has to register
@@ -186,7 +186,7 @@ class ReaderGroup : private ReaderGroupWords {
         return said == kIn ? Role::follower : Role::alone;
     }
 
-    void call(Value waiter, Value what) { fabric_.put(field(node_of(waiter), kCall), what); }
+    void call(Value waiter, Value what) { fabric_.put(field(qnode_of(waiter), kCall), what); }
 
     fabric::OnNode<F> fabric_;
 };

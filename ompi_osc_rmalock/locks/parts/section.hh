@@ -81,7 +81,7 @@ enum class SectionEntry {
 /// How it ends.
 struct SectionEnd {
     bool over = false; ///< else the lock is the origin's
-    Value next = 0;    ///< queue node of a process that has the lock now, and is to be told; or 0
+    Value next = 0;    ///< qnode of a process that has the lock now, and is to be told; or 0
     Value message = 0; ///< what it is told
 };
 

@@ -75,7 +75,7 @@ class GatedLock final : public WindowLock {
         SectionEnd end;
         if constexpr (kSections) {
             end = at_home([=](auto& home) { return home.leave(exclusive); });
-            if (end.next != 0 && fabric_.same_node(node_of(end.next).rank)) {
+            if (end.next != 0 && fabric_.same_node(qnode_of(end.next).rank)) {
                 fabric_.parts().put(its_part(Lock::told(end.next)), end.message);
                 end.next = 0;
             }

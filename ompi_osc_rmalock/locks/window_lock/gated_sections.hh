@@ -25,7 +25,7 @@ class GatedSections {
     /// When another process has the lock next, and waits to be told.
     void tell(const SectionEnd& end) {
         fabric_.put(L::told(end.next), end.message);
-        fabric_.handed_over(node_of(end.next).rank);
+        fabric_.handed_over(qnode_of(end.next).rank);
     }
     /// The lock that was left to this process, with its operations done.
     static Hold hold(bool exclusive) { return L::section_hold(exclusive); }

@@ -96,7 +96,7 @@ LockNeeds needs_of(std::string_view wanted) {
 
 fabric::LockSlots slots_of(const LockConfig& config, Rank ranks) {
     const Entry& lock = find(config.choice.name);
-    return {lock.traits.needs.queue_nodes ? QueueNodes::Room::of(ranks).nodes : 0,
+    return {lock.traits.needs.queue_nodes ? QueueNodes::Room::of(ranks).qnodes : 0,
             lock.footprint(config.view()).records,
             lock.has_holder_records() && config.machine.nodes.elements() > 1
                 ? NodeTable::records(config.machine.nodes)

@@ -64,7 +64,7 @@ class PrintedALock {
     }
 
     void release_exclusive(Rank target, locks::Hold hold) {
-        const Word desc = locks::node_of(hold.opaque);
+        const Word desc = locks::qnode_of(hold.opaque);
         const Value left = fabric_.get(locks::field(desc, kBudget));
         fabric_.put(locks::field(desc, kBudget), 0);
         if (M == ALockPrinted::flags_apart && mine(target) == 1)
@@ -77,7 +77,7 @@ class PrintedALock {
         }
         qnodes_.give(desc);
         if (succ != 0)
-            fabric_.put(locks::field(locks::node_of(succ), kBudget), left - 1); // 18
+            fabric_.put(locks::field(locks::qnode_of(succ), kBudget), left - 1); // 18
     }
 
     locks::Hold acquire_shared(Rank target) { return acquire_exclusive(target); }
@@ -123,7 +123,7 @@ class PrintedALock {
             fabric_.put(locks::field(desc, kBudget), init_budget(target)); // 5
             return false;
         }
-        fabric_.put(locks::field(locks::node_of(prev), kNext), me);                        // 8
+        fabric_.put(locks::field(locks::qnode_of(prev), kNext), me);                       // 8
         const Value left = fabric_.await(locks::field(desc, kBudget), fabric::differs(0)); // 9
         if (left == kUsedUp) {                                                             // 10
             if (M != ALockPrinted::keeps_going)

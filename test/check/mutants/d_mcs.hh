@@ -50,7 +50,7 @@ class DMcsMutant {
         if (M == Mutation::late_prepare)
             fabric_.put(locks::field(node, kNext), 0);
         if (pred != 0) {
-            fabric_.put(locks::field(locks::node_of(pred), kNext), locks::name_of(node));
+            fabric_.put(locks::field(locks::qnode_of(pred), kNext), locks::name_of(node));
             const Slot flag = M == Mutation::listing_2_wait ? kWaitWord : kStatus;
             fabric_.await(locks::field(node, flag), fabric::equals(0));
         }
@@ -58,7 +58,7 @@ class DMcsMutant {
     }
 
     void release_exclusive(locks::Rank target, locks::Hold hold) {
-        Word node = locks::node_of(hold.opaque);
+        Word node = locks::qnode_of(hold.opaque);
         Value succ = fabric_.get(locks::field(node, kNext));
         if (succ == 0 && fabric_.compare_swap({target, home_}, hold.opaque, 0) != hold.opaque &&
             M != Mutation::no_wait_for_next)
@@ -67,7 +67,7 @@ class DMcsMutant {
             node.rank = fabric_.self();
         qnodes_.give(node);
         if (succ != 0)
-            fabric_.put(locks::field(locks::node_of(succ), kStatus), 0);
+            fabric_.put(locks::field(locks::qnode_of(succ), kStatus), 0);
     }
 
     locks::Hold acquire_shared(locks::Rank target) { return acquire_exclusive(target); }
