@@ -72,6 +72,10 @@ struct PfAlockWords {
     static constexpr Slot kJoin = 0, kTailR = 1, kTailL = 2, kPhase = 3, kReadersR = 4,
                           kReadersL = 5, kVictim = 6, kStandIn = 7, kWords = 8;
 
+    /// A value of PHASE. The owner alone changes it, and not before all that its last change has
+    /// let in have noticed: so a reader that waits for one of the two never misses its end (P2).
+    static constexpr Value other(Value phase) { return phase ^ 1; }
+
     // READERS. Two fields change in one step, so a reader is in one of them at every moment.
     static constexpr unsigned kInsideBits = 22, kWaitsBits = 21;
     static_assert(kInsideBits + 2 * kWaitsBits == 64 && fabric::kMostRanks < 1 << (kWaitsBits - 1));
@@ -249,7 +253,7 @@ class PfAlock : private PfAlockWords {
     /// Ends the phase, if any reader waits for that.
     Ahead let_in(Rank target) {
         Seen seen = look_at_readers(target);
-        const Value phase = seen[kPhase], next = phase ^ 1;
+        const Value phase = seen[kPhase], next = other(phase);
         if (waiting(seen[kReadersR], phase) == 0 && waiting(seen[kReadersL], phase) == 0)
             return of(seen, phase);
         for (const Slot side : {kReadersR, kReadersL}) // P2

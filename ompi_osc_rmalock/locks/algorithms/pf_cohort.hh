@@ -181,6 +181,7 @@ struct PfCohortWords {
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
     static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostQnodes + 1;
+    static_assert(kAtStandIn <= BatonWord<CohortHold::kBits>::kMostPassed);
 
     // Of critical sections that come in a message (section.hh). An exclusive one is a cohort of its
     // own, as in P8.
