@@ -256,7 +256,7 @@ void Network::reaches(std::span<const std::uint64_t> processes) {
 }
 
 void Network::descriptors_near(const ucx::Descriptors::Count& now) {
-    static std::atomic<bool> noted;
+    static std::atomic<bool> noted; // one thread finds false: relaxed would do, and this is rare
     if (Network* const network = get(); network != nullptr && !noted.exchange(true)) {
         network->used_ = now.used;
         network->limit_ = now.limit;
@@ -323,7 +323,7 @@ extern "C" int rmalock_network_progress(void) {
 
 extern "C" void rmalock_network_disconnect(void) {
     if (rmalock::network::Network::get() != nullptr)
-        rmalock::network::Network::get()->worker().disconnect();
+        rmalock::network::Network::get()->disconnect();
 }
 
 extern "C" void rmalock_network_each_group(void (*visit)(const uint64_t* processes, size_t count,

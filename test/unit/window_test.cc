@@ -635,6 +635,24 @@ TEST(Nodes, WhatOneCannotReachNobodyTriesToUse) {
     in_processes(3, decline_together);
 }
 
+/// As in MPI_Finalize, where this process runs progress until others have disconnected, too.
+TEST(Nodes, AFailureBehindTheDisconnectDoesNotEndTheJob) {
+    in_processes(1, [](Member& member) {
+        setenv("UCX_TLS", "tcp,self", 1);
+        setenv("UCX_NET_DEVICES", "lo", 1);
+        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
+        char why[256];
+        bool opened = false;
+        if (!rmalock_network_open(&spec.params, &opened, why, sizeof why))
+            return false;
+        rmalock_network_disconnect();
+        network::Network::get()->worker().fail("a peer has gone");
+        const bool found_nothing = rmalock_network_progress() == 0;
+        rmalock_network_close();
+        return found_nothing;
+    });
+}
+
 TEST(Nodes, ExclusiveLocksProtectMemory) {
     for (const char* domain : {"cpu", "nic", "auto"}) {
         SCOPED_TRACE(domain);
