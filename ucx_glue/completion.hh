@@ -25,7 +25,10 @@ class Completion {
     bool lost() const { return lost_.load(std::memory_order_relaxed) != 0; }
 
   private:
-    std::atomic<std::uint32_t> open_{0}, lost_{0};
+    /// complete() releases what the thread did before, and done() acquires it. expect() is relaxed:
+    /// the caller counts a part before it gives it to UCX, and brings nothing along.
+    std::atomic<std::uint32_t> open_{0};
+    std::atomic<std::uint32_t> lost_{0}; ///< relaxed: open_ carries it
 };
 
 } // namespace rmalock::ucx

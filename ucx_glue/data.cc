@@ -79,7 +79,8 @@ ucs_status_ptr_t give(ucp_ep* to, const QueuedTransfer& request, Operation& oper
 
 } // namespace
 
-/// The counts before the completion: a thread that sees the completion may look at the counts.
+/// The counts before the completion: a thread that sees the completion may look at the counts. The
+/// release pairs with Peer::outstanding: buffers are the caller's, and hold what was fetched.
 void Callbacks::finish_posted(Operation& operation) {
     operation.peer->completed_.fetch_add(1, std::memory_order_release);
     if (operation.completion != nullptr)

@@ -21,6 +21,7 @@ void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
     ucp_request_free(request);
 }
 
+/// Without the worker locked. Acquire: by these two callbacks release what they did (class Peer).
 bool Worker::Goal::reached() const {
     return peer->flushed_.load(std::memory_order_acquire) >= posted &&
            peer->words_acked_.load(std::memory_order_acquire) >= words &&
@@ -95,10 +96,14 @@ void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) 
     });
 }
 
+// Goals are read relaxed, with the worker locked or not: a thread sees at least what it has posted
+// itself, and what was posted before it by what tells it of that. To see more only waits longer.
+
 bool Worker::flush(const fabric::Waiter& waiter, Peer& peer) {
     const bool needed = peer.unflushed();
     if (needed)
-        flush_until(waiter, {{&peer, peer.posted_.load(), peer.words_sent_.load()}});
+        flush_until(waiter, {{&peer, peer.posted_.load(std::memory_order_relaxed),
+                              peer.words_sent_.load(std::memory_order_relaxed)}});
     return needed;
 }
 
@@ -107,13 +112,13 @@ bool Worker::all_answered(Peer& peer) {
     if (!peer.has_only_read() || peer.outstanding() != 0)
         return false;
     const Lock lock = locked(); // other threads post
-    return peer.has_only_read() && finish_reads(peer, peer.posted_.load());
+    return peer.has_only_read() && finish_reads(peer, peer.posted_.load(std::memory_order_relaxed));
 }
 
 bool Worker::flush_data(const fabric::Waiter& waiter, Peer& peer) {
     const bool needed = peer.data_unflushed() && !all_answered(peer);
     if (needed)
-        flush_until(waiter, {{&peer, peer.data_.load(), 0}});
+        flush_until(waiter, {{&peer, peer.data_.load(std::memory_order_relaxed), 0}});
     return needed;
 }
 
@@ -121,7 +126,7 @@ bool Worker::flush_data(const fabric::Waiter& waiter, std::span<Peer* const> pee
     std::vector<Goal> goals;
     for (Peer* const peer : peers)
         if (peer->data_unflushed())
-            goals.push_back({peer, peer->data_.load(), 0});
+            goals.push_back({peer, peer->data_.load(std::memory_order_relaxed), 0});
     const bool needed = !goals.empty();
     if (needed)
         flush_until(waiter, std::move(goals));
@@ -136,7 +141,8 @@ bool Worker::flush_all(const fabric::Waiter& waiter) {
         std::erase_if(unflushed_peers_, [&](Peer* peer) {
             peer->listed_ = peer->unflushed();
             if (peer->listed_)
-                goals.push_back({peer, peer->posted_.load(), peer->words_sent_.load()});
+                goals.push_back({peer, peer->posted_.load(std::memory_order_relaxed),
+                                 peer->words_sent_.load(std::memory_order_relaxed)});
             return !peer->listed_;
         });
     }
@@ -152,7 +158,8 @@ bool Worker::flush_words(const fabric::Waiter& waiter) {
         const Lock lock = locked();
         for (Peer* const peer : unflushed_peers_)
             if (peer->words_unflushed())
-                goals.push_back({peer, peer->words_.load(), peer->words_sent_.load()});
+                goals.push_back({peer, peer->words_.load(std::memory_order_relaxed),
+                                 peer->words_sent_.load(std::memory_order_relaxed)});
     }
     const bool needed = !goals.empty();
     if (needed)

@@ -120,8 +120,9 @@ std::span<const std::byte> bytes_of(const WordMessage& message) {
     return std::as_bytes(std::span(&message, 1));
 }
 
-/// Ordered like every atomic of a lock: a process that sees the word sees what was written before
-/// it.
+/// Sequentially consistent, as all changes of such words are (fabric/cpu.hh): an origin that has
+/// flushed its word reads another one, maybe by this thread, whose load must not pass the store. For
+/// what was written before the word, and is seen with it, a release would do.
 void carry_out(const WordMessage& message) {
     const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(message.address));
     if (message.kind == WordMessage::Kind::add)
@@ -142,9 +143,11 @@ void Worker::send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint
     peer.words_sent_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
-    // One question at a time: an origin that sends many words at once goes on as it began.
-    if (peer.words_way() == WordsWay::met && peer.asked_.load() == peer.words_acked_.load())
-        ask({&peer, 0, peer.words_sent_.load()});
+    // One question at a time: an origin that sends many words at once goes on as it began. Relaxed:
+    // all three change with the worker locked.
+    if (peer.words_way() == WordsWay::met && peer.asked_.load(std::memory_order_relaxed) ==
+                                                 peer.words_acked_.load(std::memory_order_relaxed))
+        ask({&peer, 0, peer.words_sent_.load(std::memory_order_relaxed)});
 }
 
 /// Has words take their own endpoint, if that can be; else sees to it that it soon can.

@@ -79,6 +79,8 @@ struct Operation {
     std::uint64_t operand = 0;
     std::uint64_t reply = 0;
     std::uint64_t covers = 0; ///< a flush: what peer.flushed_ becomes
+    /// The callback releases the reply by it, and the thread that waits acquires it. Relaxed where it
+    /// becomes false: with the worker locked, before UCX has the operation.
     std::atomic<bool> done{false};
     bool is_posted = false; ///< a put, a get or a posted word that is under way
 };

@@ -123,6 +123,11 @@ class Peer : private PeerState {
     // Puts, gets, posted words and atomics on data, counted in the order in which they were posted.
     // A flush covers what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.
+    //
+    // Callbacks release what they did by completed_, flushed_ and words_acked_, and threads that wait
+    // acquire it. The others bring nothing along, and relaxed would do: the worker's lock orders
+    // those that change them, and a thread sees at least what it has posted itself. outstanding()
+    // reads posted_ behind completed_, which carries it.
     Count posted_{0};    ///< asked for
     Count data_{0};      ///< of posted_: up to the last that is no word
     Count words_{0};     ///< of posted_: up to the last word

@@ -28,7 +28,8 @@ bool Worker::answers(Peer& peer, Atomic kind, RemoteAddress address, const Remot
     };
     if (kind == Atomic::add) {
         post_add(peer, address, key, 1);
-        const Goal goal{&peer, peer.posted_.load(), 0};
+        // Relaxed: this thread has posted it.
+        const Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0};
         Lock lock = locked();
         const bool begun = begin_flush(goal);
         lock.unlock();

@@ -143,7 +143,7 @@ struct ProgressThread::State {
     const std::chrono::milliseconds peer_timeout;
     const Alarm alarm;
     int stop = -1;
-    std::atomic<std::uint64_t> rounds{0};
+    std::atomic<std::uint64_t> rounds{0}; ///< relaxed: a number without data, for tests
     std::thread thread;
 
     // The thread's own.

@@ -65,8 +65,10 @@ class Relief {
     }
 
     int event_;
+    /// The sleeper releases due_ by it, and a visitor acquires that. Relaxed where it becomes false:
+    /// the exchange alone says which visitor rings, and nothing comes with it.
     std::atomic<bool> asleep_{false};
-    std::atomic<std::uint32_t> due_{0};
+    std::atomic<std::uint32_t> due_{0}; ///< relaxed: asleep_ carries it
 };
 
 } // namespace rmalock::ucx

@@ -165,7 +165,7 @@ std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& p
                                            std::uint64_t operand) {
     Lock lock = locked();
     fence();
-    const Goal goal{&peer, peer.data_.load(), 0};
+    const Goal goal{&peer, peer.data_.load(std::memory_order_relaxed), 0}; // relaxed: locked
     Operation& operation = begin_fetch(peer, {Fetch::add, operand}, address, key);
     const bool begun = begin_flush(goal);
     lock.unlock();

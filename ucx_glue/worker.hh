@@ -250,7 +250,9 @@ class Worker {
     std::size_t most_message_bytes() const { return most_message_bytes_; }
     /// Whether UCX has given all messages to a transport, so that they arrive without progress
     /// here.
-    bool all_messages_left() const { return messages_in_flight_.load() == 0; }
+    bool all_messages_left() const {
+        return messages_in_flight_.load(std::memory_order_acquire) == 0;
+    }
 
     /// The transports that this process may take, each with its device ("tcp/eth0"), by name.
     std::vector<std::string> transports() const;
@@ -273,8 +275,10 @@ class Worker {
     /// Marks a thread that is inside a wait, so that the progress thread stands back.
     class Inside {
       public:
-        explicit Inside(Worker& worker) : worker_(worker) { ++worker_.inside_; }
-        ~Inside() { --worker_.inside_; }
+        explicit Inside(Worker& worker) : worker_(worker) {
+            worker_.inside_.fetch_add(1, std::memory_order_relaxed);
+        }
+        ~Inside() { worker_.inside_.fetch_sub(1, std::memory_order_relaxed); }
         Inside(const Inside&) = delete;
         Inside& operator=(const Inside&) = delete;
 
@@ -376,10 +380,11 @@ class Worker {
         QuietFlushes& operator=(const QuietFlushes&) = delete;
     };
 
-    std::optional<QuietFlushes> quiet_;  ///< behind worker_, which goes first
-    mutable std::mutex mutex_;           ///< UCX, and all below that says nothing else
-    mutable std::atomic<int> wanted_{0}; ///< threads that sleep at mutex_
-    std::atomic<int> inside_{0};
+    std::optional<QuietFlushes> quiet_; ///< behind worker_, which goes first
+    mutable std::mutex mutex_;          ///< UCX, and all below that says nothing else
+    // Relaxed: hints by which threads stand back for each other. The mutex orders what they do.
+    mutable std::atomic<int> wanted_{0};   ///< threads that sleep at mutex_
+    std::atomic<int> inside_{0};           ///< threads that wait
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
     Relief relief_;
     Clock::time_point checked_; ///< when check_peers looked
@@ -394,6 +399,7 @@ class Worker {
     bool serving_ = false;   ///< UCX is handing out what has arrived
     std::vector<Deferred> deferred_;
     std::string failure_;
+    /// Releases failure_ to threads that acquire it without the mutex. Relaxed under the mutex.
     std::atomic<bool> failed_{false};
 
     Peers peers_;
@@ -407,6 +413,9 @@ class Worker {
     std::size_t in_flight_ = 0;          ///< issued requests that are not complete
     FreeList<Operation> operations_;
     FreeList<Message> messages_;
+    /// Changed with the worker locked. Relaxed in the look for room, which the caller repeats with the
+    /// worker locked. all_messages_left() acquires what the end of a message releases: the transport
+    /// has taken it.
     std::atomic<std::size_t> messages_in_flight_{0}, message_bytes_in_flight_{0};
 
     // UCX lets go of everything above when these close, in this order.
