@@ -223,7 +223,7 @@ template <class Combine>
     if (element == nullptr || !aligned(element, size)) [[unlikely]]
         return false;
     const ElementLock::Mark mark =
-        elements_.plain() ? elements_.begin_plain(target) : elements_.begin(target);
+        elements_.has_own_mark() ? elements_.begin_by_own_mark(target) : elements_.begin(target);
     if (mark == ElementLock::Mark{}) [[unlikely]]
         return false;
     combine(element);

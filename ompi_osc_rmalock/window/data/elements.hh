@@ -34,7 +34,7 @@ class ElementLock {
           queue_(fabric, Slots::accumulate),
           marks_(parts_, {Slots::arrays, Slots::marks, plan.mark_lines(),
                           threads ? kNumberedThreads : 1, plan.node_fence(), node_}),
-          plain_(plan.node_fence() && !threads && plan.hosts() == 1 && cpu_atomics()),
+          has_own_mark_(plan.node_fence() && !threads && plan.hosts() == 1 && cpu_atomics()),
           threads_(threads) {}
     ElementLock(const ElementLock&) = delete;
     ElementLock& operator=(const ElementLock&) = delete;
@@ -47,9 +47,12 @@ class ElementLock {
     }
     /// The same for what serves other nodes, which may be another thread.
     Mark begin_beside(Rank target) { return marks_.begin_beside(fabric_.part_of(target)); }
-    /// Whether begin_plain does it: on one node, where CPUs do the atomics, for one thread.
-    bool plain() const { return plain_; }
-    [[gnu::always_inline]] Mark begin_plain(Rank target) { return marks_.begin_first(target); }
+    /// Whether the process has a mark that no other thread sets, and CPUs do the atomics, all on one
+    /// node: then begin_by_own_mark does the same.
+    bool has_own_mark() const { return has_own_mark_; }
+    [[gnu::always_inline]] Mark begin_by_own_mark(Rank target) {
+        return marks_.begin_first(target);
+    }
     [[gnu::always_inline]] void end(Mark mark) { marks_.end(mark); }
     /// Whether single elements are under the lock by now.
     bool raised(Rank target) { return marks_.raised(fabric_.part_of(target)); }
@@ -135,8 +138,9 @@ class ElementLock {
     locks::PassingTicket<fabric::CpuFabric> near_lock_;
     locks::Ticket<locks::WindowFabric> queue_;
     locks::ElementMarks<fabric::CpuFabric> marks_;
-    const bool plain_, threads_;
-    std::atomic<std::size_t> paid_{0}; ///< bytes of arrays by atomics since the last raise
+    const bool has_own_mark_, threads_;
+    /// Bytes of arrays by atomics since the last raise. Relaxed: threads may count past each other.
+    std::atomic<std::size_t> paid_{0};
 };
 
 } // namespace rmalock::window
