@@ -134,7 +134,7 @@ class Accesses : public Epochs {
     // By the network's own atomics (accumulate_intrinsic.cc).
     class NetworkElements;
     class IntrinsicAccumulate;
-    bool is_intrinsic(const rmalock_element_t& element) const;
+    bool is_intrinsic(const rmalock_combination_t& what) const;
     template <class Change>
     Status change_elements(const char* call, Rank target, std::ptrdiff_t displacement,
                            Change change);

@@ -91,7 +91,7 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
-    if (what.kernels->alone != nullptr && is_intrinsic(what.element))
+    if (is_intrinsic(what))
         return accumulate_intrinsic(call, target, displacement, what);
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
     if (place.network) {

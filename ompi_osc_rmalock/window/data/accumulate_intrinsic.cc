@@ -242,9 +242,9 @@ class Accesses::IntrinsicAccumulate {
     Elements mine_;
 };
 
-bool Accesses::is_intrinsic(const rmalock_element_t& element) const {
-    return intrinsic_.has(element.size) && element.size == element.extent &&
-           kernels_for(element, RMALOCK_OP_REPLACE) != nullptr;
+bool Accesses::is_intrinsic(const rmalock_combination_t& what) const {
+    return what.kernels->alone != nullptr && intrinsic_.has(what.element.size) &&
+           what.element.size == what.element.extent;
 }
 
 /// On the node, a flush has nothing to wait for.
