@@ -190,7 +190,9 @@ class HybridFabric : public FabricBase<HybridFabric> {
 
   private:
     CpuFabric& cpu() { return node_.inner(); }
-    /// For one verb.
+    /// For one verb, which is counted here. NodeFabric's adapter counts for one thread, in one
+    /// instruction; to ask whether there are several would make WordLock's path longer. An adapter around
+    /// this class would ask a second time where the word is.
     [[gnu::always_inline]] CpuFabric& near() {
         node_.tally().near_verbs.add(threads_);
         return cpu();
