@@ -22,7 +22,7 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value,
 
 void Bell::wake_all(Dormitory* dormitory) {
     if (dormitory != nullptr)
-        return dormitory->wake(sleepers_.exchange(0, std::memory_order_acq_rel));
+        return dormitory->wake(sleepers_.exchange(0, std::memory_order_relaxed)); // marks, no more
     rings_.fetch_add(1, std::memory_order_seq_cst);
     futex(rings_, FUTEX_WAKE, INT_MAX);
 }

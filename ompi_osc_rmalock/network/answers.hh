@@ -32,11 +32,12 @@ struct AwaitedAnswer {
     std::size_t bytes() const;
 };
 
-/// Answers may come after an atomic that has said the same.
+/// Answers may come after an atomic that has said the same. Release: a thread that acquires the number
+/// sees the results that came before. A later number continues the release sequence of an earlier one.
 inline void acknowledge(std::atomic<std::uint64_t>& acknowledged, std::uint64_t number) {
     std::uint64_t known = acknowledged.load(std::memory_order_relaxed);
     while (known < number &&
-           !acknowledged.compare_exchange_weak(known, number, std::memory_order_acq_rel)) {
+           !acknowledged.compare_exchange_weak(known, number, std::memory_order_release)) {
     }
 }
 

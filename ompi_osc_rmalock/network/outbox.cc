@@ -13,11 +13,11 @@ Outbox::~Outbox() {
 
 /// With mutex_ locked, as all below.
 void Outbox::count(const MessageHeader& header, std::uint64_t bytes) {
-    const std::uint64_t sent = sent_.load(std::memory_order_relaxed) + bytes;
+    const std::uint64_t sent = this->sent() + bytes;
     if (header.kind != MessageKind::put && header.kind != MessageKind::complete)
-        behind_others_.store(sent, std::memory_order_release);
-    sent_.store(sent, std::memory_order_release);
-    used_.store(true, std::memory_order_release);
+        behind_others_.store(sent, std::memory_order_relaxed);
+    sent_.store(sent, std::memory_order_relaxed);
+    used_.store(true, std::memory_order_relaxed);
 }
 
 bool Outbox::send(MessageHeader header, std::span<const std::byte> data, const Awaited& awaited) {
@@ -46,7 +46,7 @@ void Outbox::send_now(MessageHeader header, std::span<const std::byte> data,
     if (!awaited.empty())
         header.ticket = expect_results(std::move(awaited));
     worker_->send(*peer_, bytes_of(header), data);
-    if (sent_ - expected_ >= kAskEach)
+    if (sent() - expected_ >= kAskEach)
         send_flush();
 }
 
@@ -178,21 +178,21 @@ void Outbox::add_to_section(Held&& held) {
 }
 
 std::uint64_t Outbox::expect_word() {
-    expected_ = sent_;
-    return answers_->expect(peer_->id(), {&acknowledged_, sent_, {}});
+    expected_ = sent();
+    return answers_->expect(peer_->id(), {&acknowledged_, sent(), {}});
 }
 
 std::uint64_t Outbox::expect_results(std::vector<Awaited>&& parts) {
     results_.expect();
-    expected_ = sent_;
-    return answers_->expect(peer_->id(), {&acknowledged_, sent_, std::move(parts), &results_});
+    expected_ = sent();
+    return answers_->expect(peer_->id(), {&acknowledged_, sent(), std::move(parts), &results_});
 }
 
 std::vector<std::byte> Outbox::pack(MessageHeader& header, Asks asks) {
     header = held_.header;
     header.window = window_;
     header.runs = held_.runs.size() + held_.copies.size(); // of one kind
-    const bool due = asks == Asks::when_due && sent_ - expected_ >= kAskEach;
+    const bool due = asks == Asks::when_due && sent() - expected_ >= kAskEach;
     if (header.kind == MessageKind::get) {
         header.ticket = expect_results(std::move(held_.awaited));
     } else if (asks == Asks::now || due) {
@@ -224,7 +224,7 @@ std::optional<std::uint64_t> Outbox::depart_before_atomic() {
     if (!all_but_puts_applied())
         return std::nullopt;
     send_held(Asks::never); // what asks waits for other requests of this origin
-    return sent_;
+    return sent();
 }
 
 bool Outbox::try_to_depart() {
@@ -250,11 +250,11 @@ void Outbox::send_flush() {
 
 bool Outbox::ask() {
     const std::lock_guard lock(mutex_);
-    if (acknowledged_.load(std::memory_order_acquire) >= sent_)
+    if (acknowledged_.load(std::memory_order_acquire) >= sent())
         return false;
-    asked_.store(sent_);
+    asked_.store(sent(), std::memory_order_relaxed);
     send_held(Asks::now);
-    if (expected_ < sent_)
+    if (expected_ < sent())
         send_flush();
     return true;
 }

@@ -105,17 +105,17 @@ class Outbox final : public Departing {
     void acknowledge(std::uint64_t number) { network::acknowledge(acknowledged_, number); }
     bool has_room() const {
         const std::uint64_t acknowledged = acknowledged_.load(std::memory_order_acquire);
-        return sent_.load(std::memory_order_relaxed) - acknowledged < kMost;
+        return sent() - acknowledged < kMost;
     }
     /// Asks for word that all have been applied, unless that is under way; false: all have.
     bool ask();
     /// Whether all that were sent before the last ask() have been applied.
-    bool applied() const { return acknowledged_.load(std::memory_order_acquire) >= asked_.load(); }
+    bool applied() const { return applied_up_to(asked_); }
     /// Whether all have been, as far as this side has heard.
     bool all_applied() const { return applied_up_to(sent_); }
     /// Whether all but puts have been.
     bool all_but_puts_applied() const { return applied_up_to(behind_others_); }
-    bool used() const { return used_.load(std::memory_order_acquire); }
+    bool used() const { return used_.load(std::memory_order_relaxed); }
     /// Whether all results are there.
     bool results_done() const { return results_.done(); }
 
@@ -149,8 +149,9 @@ class Outbox final : public Departing {
 
     bool applied_up_to(const std::atomic<std::uint64_t>& number) const {
         return acknowledged_.load(std::memory_order_acquire) >=
-               number.load(std::memory_order_acquire);
+               number.load(std::memory_order_relaxed);
     }
+    std::uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
     /// Makes room in what is held, and begins it. Of what an addition and its answer take.
     void make_room(const MessageHeader& header, std::size_t more, std::size_t more_awaited);
     /// The message of what is held.
@@ -173,10 +174,15 @@ class Outbox final : public Departing {
     WindowId window_{};
     Held held_;
     std::optional<Section> section_;
+    // Changed under mutex_, but for acknowledged_. Relaxed, also for looks without it: a thread sees
+    // what it has sent and asked for itself, and what others had before in the order of the program.
     std::atomic<std::uint64_t> sent_{0}, behind_others_{0}; ///< the latter: up to the last but puts
     std::uint64_t expected_ = 0; ///< so much of it an answer is under way for, or has come
     std::atomic<bool> used_{false};
-    std::atomic<std::uint64_t> asked_{0}, acknowledged_{0};
+    std::atomic<std::uint64_t> asked_{0}; ///< of sent_, at the last ask()
+    /// Released with the results (acknowledge), acquired by threads that take them for there. In
+    /// has_room() it is read first, and brings a sent_ that is no less.
+    std::atomic<std::uint64_t> acknowledged_{0};
     ucx::Completion results_;
 };
 

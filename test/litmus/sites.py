@@ -6,6 +6,7 @@ OUTBOX, OUTBOX_CC, DEPARTURES = "network/outbox.hh", "network/outbox.cc", "netwo
 SERVERS = "network/servers.hh"
 MARKS, MCS, KERNELS = "locks/parts/element_marks.hh", "locks/parts/mcs_queue.hh", "window/data/kernels.cc"
 FOMPI, LIST = "locks/algorithms/fompi_rw.hh", "locks/parts/push_list.hh"
+NUMBERS = "window/data/thread_number.cc"
 EVENTS, SECTION = "locks/parts/node_event_count.hh", "locks/parts/section.hh"
 
 VERBS = {
@@ -75,6 +76,9 @@ LOCKS = {
     "node_taken": Site("locks/parts/qnodes.hh", "used.compare_exchange_weak("),
     "node_given": Site("locks/parts/qnodes.hh", "std::atomic_ref(used_).fetch_and("),
     "nodes_used": Site("locks/parts/qnodes.hh", "used.load("),
+    "number_taken": Site(NUMBERS, "taken.compare_exchange_weak("),
+    "number_given": Site(NUMBERS, "taken.fetch_and("),
+    "numbers_used": Site(NUMBERS, "taken.load("),
 }
 
 DATA = {
@@ -117,7 +121,6 @@ NETWORK = {
     "acknowledged_before": Site("network/answers.hh", "known = acknowledged.load("),
     "has_room": Site(OUTBOX, "const std::uint64_t acknowledged = acknowledged_.load("),
     "room_sent": Site(OUTBOX, "return sent_.load("),
-    "applied": Site(OUTBOX, "bool applied() const { return acknowledged_.load("),
     "applied_up_to": Site(OUTBOX, "applied_up_to(const std::atomic<std::uint64_t>& number) const { return "
                                   "acknowledged_.load("),
     "number": Site(OUTBOX, "number.load("),
@@ -166,7 +169,7 @@ RELAXED = {
     "osc_rmalock_survive.c": "calls that have not looked for failed processes, which may be miscounted",
     "window/create/failures.cc": "a rank that has failed: a number without data",
     "window/create/failures.hh": "the same",
-    "window/create/regions.cc": "the version, by its only writer",
+    "window/create/regions.cc": "the version, by its only writer, and in a copy that nobody else sees",
     "window/data/elements.hh": "what arrays have cost so far; threads may count past each other",
     "window/sync/epochs.cc": "the epoch, of one thread or of threads that the program orders",
     "window/sync/epochs.hh": "the same",

@@ -83,13 +83,18 @@ class QueueNodes {
             Value seen = used.load(std::memory_order_relaxed);
             // Another thread may take the same bit: then look again at what is left.
             for (unsigned bit; (bit = static_cast<unsigned>(std::countr_one(seen))) < room_.qnodes;)
-                if (used.compare_exchange_weak(seen, seen | Value{1} << bit))
+                if (used.compare_exchange_weak(seen, seen | Value{1} << bit,
+                                               std::memory_order_acquire, // what give() releases
+                                               std::memory_order_relaxed))
                     return qnode(bit);
             fabric.backoff(attempt);
         }
     }
 
-    void give(Word qnode) { std::atomic_ref(used_).fetch_and(~(Value{1} << index(qnode))); }
+    /// Release: this thread's use of the qnode comes before the next one's.
+    void give(Word qnode) {
+        std::atomic_ref(used_).fetch_and(~(Value{1} << index(qnode)), std::memory_order_release);
+    }
 
     /// Whether a holder is to give `qnode`, one of these, back.
     bool spared(Word qnode) const { return qnode.slot >= first_spared_; }

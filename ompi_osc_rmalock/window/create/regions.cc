@@ -108,7 +108,8 @@ bool AttachedRegions::has(std::uint64_t begin, std::uint64_t bytes) const {
 /// A sequence lock, whose readers are other processes. Its words are sequentially consistent. What is
 /// no such word (keys here, the table that is read) is kept behind the odd version, and before the
 /// second look at it, by a fence: a release orders only what comes before, an acquire only what
-/// follows.
+/// follows. With the fences a release of the even version and an acquire of the first look at it would
+/// do; to attach memory is rare.
 template <class Change>
 void AttachedRegions::publish(Table next, Change change) {
     const std::uint64_t version = published_.version.load(std::memory_order_relaxed);
@@ -163,7 +164,8 @@ const RegionTable* Regions::near(Rank rank) {
         near_.clear();
     NearCopy& copy = near_[rank];
     const PublishedRegions& published = window::published(where_, rank);
-    if (copy.version == published.version.load(std::memory_order_acquire))
+    // Relaxed: what told the program of a change orders it, and the copy is this process's own.
+    if (copy.version == published.version.load(std::memory_order_relaxed))
         return &copy.table;
     for (;;) {
         const std::uint64_t version = published.version.load(std::memory_order_seq_cst);
@@ -233,10 +235,10 @@ std::shared_ptr<FarTable> Regions::read(Rank rank) {
     auto* const at = reinterpret_cast<PublishedRegions*>(whole_line(raw.data()));
     for (;;) {
         remote_->read_state(rank, where_.offset, at, PublishedRegions::bytes(where_.key_room));
-        const std::uint64_t version = at->version.load();
+        const std::uint64_t version = at->version.load(std::memory_order_relaxed); // all is a copy
         if (version % 2 != 0)
             continue; // the owner is between two stores
-        const std::size_t count = at->count.load();
+        const std::size_t count = at->count.load(std::memory_order_relaxed);
         // A count without its table is possible, too; then there is no key, or the version has
         // changed.
         table->exposures_.assign(count * table->stride_, {});

@@ -5,22 +5,25 @@
 namespace rmalock::window {
 namespace {
 
-std::atomic<unsigned> taken{0}; ///< a bit for each number
+/// A bit for each number. The thread that gives one back releases its marks of elements, and the next
+/// one with that number acquires them: the end of an old mark must not undo a new one.
+std::atomic<unsigned> taken{0};
 
 class Number {
   public:
     Number() {
-        for (unsigned seen = taken.load(); number_ < kNumberedThreads;) {
+        for (unsigned seen = taken.load(std::memory_order_relaxed); number_ < kNumberedThreads;) {
             const unsigned bit = 1U << number_;
             if ((seen & bit) != 0)
                 ++number_;
-            else if (taken.compare_exchange_weak(seen, seen | bit))
+            else if (taken.compare_exchange_weak(seen, seen | bit, std::memory_order_acquire,
+                                                 std::memory_order_relaxed))
                 return;
         }
     }
     ~Number() {
         if (number_ < kNumberedThreads)
-            taken.fetch_and(~(1U << number_));
+            taken.fetch_and(~(1U << number_), std::memory_order_release);
     }
     Number(const Number&) = delete;
     Number& operator=(const Number&) = delete;
