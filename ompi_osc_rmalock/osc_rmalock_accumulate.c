@@ -96,7 +96,8 @@ look_kernels_up(const struct ompi_op_t* op, rmalock_op_t core_op,
 
 /* The kernels of an operation on a predefined type; without kernels if there are none. Those of a
  * type are looked up once; two threads that do so at a time store the same. An entry is one word,
- * so that no thread sees that kernels are known before it sees which. */
+ * so that no thread sees that kernels are known before it sees which. The release of an entry brings
+ * the table along that it points into. */
 static inline const rmalock_kernels_t* kernels_of(const struct ompi_op_t* op, rmalock_op_t core_op,
                                                   const struct ompi_datatype_t* predefined) {
     static _Atomic(const rmalock_kernels_t*) table[OMPI_DATATYPE_MAX_PREDEFINED]

@@ -225,7 +225,8 @@ static inline int osc_rmalock_local_ranks(void) {
  * with mpirun --with-ft ulfm).
  * osc_rmalock_tolerates_failures: whether it does.
  * osc_rmalock_failed: the lowest member of the communicator that is known to have failed, or -1. *seen, 0 at
- * first, is how many of all processes the last call knew of: of no more the answer is the same.
+ * first, is how many of all processes the last call knew of: of no more the answer is the same. Relaxed, as
+ * the mutex orders the failed processes themselves.
  * osc_rmalock_each_failed, osc_rmalock_has_failed: of all processes, by osc_rmalock_process.
  * osc_rmalock_meet_survivors: returns when all members have called it, but for those that have failed. */
 #if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
@@ -302,7 +303,8 @@ static inline int osc_rmalock_meet_survivors(struct ompi_communicator_t* comm) {
 }
 #endif
 
-/* Meetings that this process has come to, and others of them not yet. */
+/* Meetings that this process has come to, and others of them not yet. The thread that ends one releases what
+ * the others did before, and the process acquires it. To begin one is relaxed: PMIx is told afterwards. */
 typedef struct {
     int open;
 } osc_rmalock_meetings_t;

@@ -11,7 +11,8 @@
 #include <pthread.h>
 
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* A list. Changed under the mutex; osc_rmalock_progress looks without it whether there are any. */
+/* A list. Changed under the mutex; osc_rmalock_progress looks without it whether there are any. Relaxed: under
+ * the mutex that orders it. */
 static _Atomic(osc_rmalock_request_t*) open_requests = NULL;
 
 static int request_free(struct ompi_request_t** request) {

@@ -24,6 +24,7 @@ static int before_access(struct ompi_win_t* win) {
 static int before(struct ompi_win_t* win) {
     static const unsigned often = 16;
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)win->w_osc_module;
+    /* Relaxed: calls may be miscounted. */
     return survives(win, 0 == atomic_fetch_add_explicit(&module->calls, 1, memory_order_relaxed) %
                                   often);
 }

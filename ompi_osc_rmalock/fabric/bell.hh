@@ -71,9 +71,11 @@ class Bell {
     /// `rings`: how often it had rung before the last look.
     void sleep_unless_rung(std::uint32_t rings, std::chrono::microseconds most);
 
+    /// Sequentially consistent; release and acquire would do, which is the same instruction on x86. A
+    /// sleeper that has read it before its last look at the word is not kept by the futex after a ring.
     std::atomic<std::uint32_t> rings_;
     /// Their number, or their marks. A process that is killed in its sleep stays counted: all
-    /// others then ring for nobody.
+    /// others then ring for nobody. To get up is relaxed: a sleeper that is awake needs no ring.
     std::atomic<std::uint32_t> sleepers_;
 };
 

@@ -23,6 +23,7 @@ namespace rmalock::fabric {
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__)
     // ThreadSanitizer does not model fences; a read-modify-write of one word by all is one it does.
+    // Sequentially consistent as the fence; acquire and release would do for that.
     static std::atomic<int> everyone{0};
     everyone.fetch_add(0, std::memory_order_seq_cst);
 #else
@@ -84,7 +85,8 @@ class CpuFabric : public FabricBase<CpuFabric> {
     /// R1 of all_gate.hh reads M behind it, which a store may pass.
     void add_single_writer(Word w, Value v) { at(w).fetch_add(v, std::memory_order_seq_cst); }
 
-    /// The compiler keeps what follows behind the store; the processor need not.
+    /// The compiler keeps what follows behind the store; the processor need not. Release: where it ends
+    /// a mark, an array begins behind what was done under that.
     using Own = std::atomic<Value>*;
     Own own(Slot slot) const { return &at({self_, slot}); }
     [[gnu::always_inline]] void put_own(Own own, Value v) {

@@ -12,7 +12,7 @@ namespace rmalock::fabric {
 class Count {
   public:
     /// `shared`: other threads may add or read at the same time. Where none do it is one
-    /// instruction: a locked one would cost as much as what is counted.
+    /// instruction: a locked one would cost as much as what is counted. Relaxed: nothing comes with it.
     [[gnu::always_inline]] void add(bool shared, Value n = 1) {
         if (shared) [[unlikely]]
             std::atomic_ref(value_).fetch_add(n, std::memory_order_relaxed);

@@ -55,7 +55,7 @@ struct Waiter {
     /// was 12 times as fast.)
     bool yield = false;
     /// Counts the threads that wait and run progress; null: nobody wants to know. (The progress
-    /// thread of ucx_glue stands back while there are any.)
+    /// thread of ucx_glue stands back while there are any.) Relaxed: a hint.
     std::atomic<int>* waiting = nullptr;
     /// Sleeps until what is waited for may have happened, for a bounded time; null: poll. Used
     /// where `yield` is set, instead of giving the core away only to ask for it again, and at once:

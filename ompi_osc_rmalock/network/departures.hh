@@ -72,9 +72,13 @@ class Departures {
     const int timer_;
     std::mutex mutex_; ///< taken behind an outbox's, and before the worker's
     std::vector<Departing*> holding_;
-    std::atomic<std::size_t> holds_{0}; ///< how many
+    /// How many. Changed under mutex_. Relaxed for a look without it: what a thread of the program is
+    /// not to overtake was held before, in the order of the program.
+    std::atomic<std::size_t> holds_{0};
+    /// Changed under mutex_, where relaxed does. Releases rings_, and a look without the mutex acquires
+    /// it: else it might go by the time of an earlier timer.
     std::atomic<bool> set_{false};
-    std::atomic<Clock::time_point> rings_{Clock::time_point()};
+    std::atomic<Clock::time_point> rings_{Clock::time_point()}; ///< relaxed: set_ carries it
 };
 
 } // namespace rmalock::network

@@ -29,8 +29,9 @@ class Neighbours final : public fabric::Dormitory {
 
     const Doorbell& doorbell_;
     const ucx::PeerId self_;
-    const std::vector<Endpoint> members_;       ///< by place on the node
-    std::atomic<Network::Clock::rep> asked_{0}; ///< when, on the clock's own scale
+    const std::vector<Endpoint> members_; ///< by place on the node
+    /// When, on the clock's own scale. Relaxed: two threads may ask twice.
+    std::atomic<Network::Clock::rep> asked_{0};
 };
 
 } // namespace rmalock::network

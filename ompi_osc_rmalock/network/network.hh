@@ -123,11 +123,16 @@ class Network {
     /// Owned, but not by a static object, whose destructor exit() would run. Without MPI_Finalize
     /// UCX aborts there, since windows are still registered. In a forked process it would end what
     /// the two share: sockets, event descriptors.
+    ///
+    /// get() acquires what the constructor has made, for which a release would do. To set it and to take
+    /// it away is sequentially consistent: that comes once in a process.
     static std::atomic<Network*> the_one;
     static std::mutex opening; ///< where it is opened
 
     const pid_t process_; ///< the one that has opened it
     const ucx::PeerId self_;
+    /// Nothing comes with it, and relaxed would do. Sequentially consistent, as all that names no order
+    /// here: seldom changed, and a load is a plain one on x86.
     std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
     const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
@@ -137,8 +142,10 @@ class Network {
     mutable std::mutex mutex_; ///< of what is known of processes, and of watched_
     Groups linked_, reached_;
     std::unordered_map<std::uint64_t, std::string> missed_; ///< by process: why
-    std::unordered_set<std::uint64_t> far_;       ///< processes on other nodes that windows reach
-    std::atomic<std::size_t> used_{0}, limit_{0}; ///< of descriptors; 0: there is nothing to tell
+    std::unordered_set<std::uint64_t> far_; ///< processes on other nodes that windows reach
+    /// Of descriptors; 0: there is nothing to tell. limit_ brings used_ along, for which a release and
+    /// an acquire would do: both come once in a process. progress() asks relaxed, and then exchanges.
+    std::atomic<std::size_t> used_{0}, limit_{0};
     /// Windows that neighbours may sleep in, by number, and until when they are to be watched.
     std::unordered_map<std::uint32_t, Clock::time_point> watched_;
     std::size_t failed_seen_ = 0; ///< rmalock_host_t.each_failed's
@@ -150,8 +157,10 @@ class Network {
     const int event_;
     const std::uint64_t transports_;
     bool thread_refused_ = false; ///< under settling_
+    /// Brings thread_ along, for which a release and an acquire would do.
     std::atomic<bool> has_thread_{false};
-    std::atomic<bool> ending_{false};             ///< disconnected
+    /// Disconnected. Relaxed would do: the worker's lock orders it before failures of what was closed.
+    std::atomic<bool> ending_{false};
     std::mutex settling_;                         ///< of thread_
     std::unique_ptr<ucx::ProgressThread> thread_; ///< last: it uses everything above
 };

@@ -108,6 +108,7 @@ void Trial::ask(Partner& partner) {
 bool Trial::has_come_to(std::uint64_t stage, Partner& partner) {
     if (!partner.asks) {
         const std::size_t place = 1 + static_cast<std::size_t>(&partner - partners_.data());
+        // Acquire: the partner's word comes behind what it has done in that stage (carry_out).
         return std::atomic_ref(words_[place]).load(std::memory_order_acquire) >= stage;
     }
     if (!ucx::Worker::complete_here(*partner.peer))

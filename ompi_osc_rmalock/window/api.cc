@@ -65,7 +65,9 @@ void rmalock_init(const rmalock_host_t* host) {
 }
 
 bool rmalock_has_shared_memory(const rmalock_params_t* params, char* why, size_t why_size) {
-    static std::atomic<bool> has{false}; // what happens to the folder later is an error then
+    // What happens to the folder later is an error then. A flag without data: relaxed would do, and a
+    // creation takes far longer.
+    static std::atomic<bool> has{false};
     if (has)
         return true;
     int error = ENOMEM;

@@ -16,6 +16,7 @@ namespace {
 
 /// Once in a process: the user calls a lock by a name that the next release will not take.
 void hint_at_present_name(const char* request) {
+    // One thread finds false, for which relaxed would do; a creation takes far longer.
     static std::atomic<bool> hinted{false};
     const std::string present(locks::present_name(request));
     if (present != request && !hinted.exchange(true))

@@ -134,7 +134,7 @@ class GateExclusives {
             const Value inside = and_then(G::with_exclusive(seen, counts()));
             const Value before = parts_.fabric.compare_swap(parts_.gate, seen, inside);
             if (before == seen) {
-                entered_.fetch_add(1, std::memory_order_relaxed);
+                entered_.fetch_add(1, std::memory_order_relaxed); // a number without data
                 if (G::waiting(inside) != G::waiting(seen))
                     end_turn_after(seen);
                 open(inside);

@@ -36,8 +36,8 @@ class Failures {
 
   private:
     const rmalock_comm_t& comm_;
-    std::size_t looked_at_ = 0; ///< rmalock_comm_t.failed's; a race costs a look
-    std::atomic<Rank> first_{-1};
+    std::size_t looked_at_ = 0;   ///< rmalock_comm_t.failed's; a race costs a look
+    std::atomic<Rank> first_{-1}; ///< relaxed: a number without data
 };
 
 } // namespace rmalock::window

@@ -59,6 +59,7 @@ inline rmalock_layout_t contiguous_layout(const void* base, std::size_t bytes) {
 }
 
 /// Copies an element whose place in the target's memory is aligned, at one go; else returns false.
+/// Relaxed: puts and gets are ordered by flushes (stores.hh) and by the words of locks.
 template <class Element>
 bool copy_element(Direction direction, void* origin, std::byte* target) {
     if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Element) != 0)

@@ -61,6 +61,9 @@ struct Seen {
 
 class Record {
   public:
+    /// Sequentially consistent, where a release of awaits_ and its acquire in see() would do, and relaxed
+    /// for all else: only windows with a watchdog come here. A reader may still see a lock with the time
+    /// of the one that had its place before, and a copy from another node has no order.
     using Word = std::atomic<std::uint64_t>;
 
     void open(std::uint64_t process) { process_ = process; }

@@ -166,6 +166,8 @@ class Regions {
     network::Remote* const remote_;
     AttachedRegions mine_;
     std::map<Rank, NearCopy> near_;
+    /// A thread that finds a number here reads tables that are no older. For that an acquire would do,
+    /// and a release where it grows. Beside the round trips of far() the difference does not show.
     std::atomic<std::uint64_t> now_{1};
     std::mutex mutex_; ///< of the map
     std::map<Rank, FarCopy> far_;

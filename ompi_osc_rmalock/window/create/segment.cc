@@ -16,7 +16,7 @@
 namespace rmalock::window {
 namespace {
 
-/// See SegmentFile::use_names.
+/// See SegmentFile::use_names. A flag without data: relaxed would do, and a creation takes far longer.
 std::atomic<bool> names_only{false};
 
 std::string path_of(const std::string& folder, const SegmentFile::Name& name) {

@@ -26,6 +26,11 @@
 namespace rmalock::window {
 namespace {
 
+// Atomics of elements are sequentially consistent, but for the stores of whole words. A program may
+// wait for an element, and get then: for that the load needs an acquire. A flush on x86 has no fence
+// and rests on it that nothing passes an atomic (stores.hh). Elsewhere it has one, and weaker atomics
+// would do. They are sequentially consistent for x86, where all orders are the same instruction.
+
 /// Does it atomically; returns the value before.
 template <rmalock_op_t kOp, class T>
 T fetch_combine(T& target, T operand) {
@@ -45,7 +50,8 @@ T fetch_combine(T& target, T operand) {
 }
 
 /// Several elements that one atomic changes. Loads and stores need not be atomic for more than an
-/// element.
+/// element. Stores are releases: as a program's flag they come behind its puts. Later loads may pass
+/// them, and combine_array ends with another atomic.
 #if defined(__x86_64__)
 struct alignas(16) Word {
     std::uint64_t low, high;

@@ -147,7 +147,7 @@ class Epochs : public Observed {
     void release(Rank target, bool exclusive, locks::Hold hold);
 
     const bool check_nocheck_;
-    std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others
+    std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others; relaxed: may be miscounted
     const locks::Choice choice_;
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
@@ -161,7 +161,9 @@ class Epochs : public Observed {
     RoundsOfOthers rounds_of_others_;
     SectionsEnded sections_ended_;
     // Under Guard.
-    std::atomic<Epoch> epoch_{Epoch::none}; ///< written under Guard
+    /// Written under Guard. Relaxed: a thread that reads it without one is in an RMA call or a flush,
+    /// and the program orders those behind the call that opened the epoch.
+    std::atomic<Epoch> epoch_{Epoch::none};
     /// What the short ways need to know: the target, if fast_path.hh has taken a lock and nothing
     /// has happened since that they do not look after; or whether one may be taken there. Neither
     /// is a rank, but a program can pass these numbers as one: Open MPI does not check that of a
@@ -183,7 +185,8 @@ class Epochs : public Observed {
     /// time.
     unsigned at_once_ = 0, next_at_once_ = 1;
     /// With several threads, which look at held_ under a Guard: a target in it, the last one that
-    /// was looked for; or -1. Written under Guard.
+    /// was looked for; or -1. Written under Guard. Relaxed: a thread that finds another one looks at
+    /// held_, and none unlocks the target while another is in a call to it.
     std::atomic<Rank> opened_{-1};
     bool all_nocheck_ = false;       ///< the open lock_all acquired nothing
     std::vector<bool> access_group_; ///< started: by rank
