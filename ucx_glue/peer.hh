@@ -26,7 +26,6 @@ class Peer : private PeerState {
 
   private:
     friend class Worker;
-    friend class RemoteKey;
     friend struct Callbacks;
     /// Changed with the worker locked, read by waits without it.
     using Count = std::atomic<std::uint64_t>;

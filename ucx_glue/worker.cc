@@ -150,6 +150,15 @@ void Worker::release(const std::vector<Peer*>& peers) {
     close(last);
 }
 
+Peer* Worker::find(PeerId id) const {
+    return peers_.find(id);
+}
+
+Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answers,
+                        std::uint64_t number) {
+    return peers_.introduce(id, address, answers, number);
+}
+
 /// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
 /// shared memory, which does not offer it; and closing is as quiet without.
 void Worker::open(ucp_ep*& endpoint, const Peer& peer) {

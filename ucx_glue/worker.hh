@@ -86,14 +86,12 @@ class Worker {
     std::size_t key_bytes() const { return key_bytes_; }
 
     /// The peer called `id`, or null if nobody has introduced it yet.
-    Peer* find(PeerId id) const { return peers_.find(id); }
+    Peer* find(PeerId id) const;
     /// Makes a peer known. Nothing is sent. `answers`: it has a progress thread, so that it answers
     /// whatever the program does. `number`: by which the host names it. If it is known already, the
     /// rest is ignored.
     Peer& introduce(PeerId id, std::span<const std::byte> address, bool answers = false,
-                    std::uint64_t number = 0) {
-        return peers_.introduce(id, address, answers, number);
-    }
+                    std::uint64_t number = 0);
     /// Whether a connection takes a file descriptor: TCP links the nodes.
     bool takes_descriptors() const { return takes_descriptors_; }
     Connections connections() const;
