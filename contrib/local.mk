@@ -21,7 +21,7 @@ contrib/$(VERSION): contrib/modulefile.in Makefile
 	$(AM_V_GEN)$(fill_in) $(srcdir)/contrib/modulefile.in >$@.tmp && mv $@.tmp $@
 
 EXTRA_DIST += contrib/rmalock.env.in contrib/check contrib/quickstart contrib/quickstart_job.c \
-	contrib/chroot-check contrib/cross-check contrib/sitecheck contrib/depends contrib/steps.sh contrib/tally \
+	contrib/chroot-check contrib/cross-check contrib/sitecheck contrib/depends contrib/openmpi.py contrib/steps.sh contrib/tally \
 	contrib/modulefile.in contrib/package contrib/debian/control contrib/debian/copyright contrib/debian/rules \
 	contrib/debian/source/format contrib/debian/openmpi-rmalock.docs contrib/debian/openmpi-rmalock.examples contrib/debian/openmpi-rmalock.lintian-overrides \
 	contrib/spack/spack_repo/rmalock/repo.yaml contrib/spack/spack_repo/rmalock/packages/openmpi/package.py \

@@ -2,19 +2,19 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
-# One row per component: how mpirun is told to use it and nothing else. Distributions switch some
-# of them off in their default configuration; naming a component overrides that.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "contrib"))
+import openmpi
+
+# One row per component: mpirun's arguments. pt2pt stands for messages, whatever adapters there are.
 COMPONENTS = {
-    "rmalock": "--mca osc rmalock",
-    "sm": "--mca osc sm",
-    "rdma": "--mca osc rdma",
-    "ucx": "--mca osc ucx --mca pml ucx --mca opal_common_ucx_tls any"
-           " --mca opal_common_ucx_devices any",
-    "pt2pt": "--mca pml ob1 --mca btl vader,tcp,self --mca osc pt2pt",
+    **{name: " ".join(openmpi.mca_options(parameters)) for name, parameters in openmpi.COMPONENTS.items()},
+    "pt2pt": " ".join(openmpi.mca_options({**openmpi.BY_TCP, **openmpi.COMPONENTS["pt2pt"]})),
     "default": "",  # whatever this installation chooses for itself
     "mpich": "",    # another MPI
 }

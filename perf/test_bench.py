@@ -12,7 +12,12 @@ import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True  # the source tree may be read-only
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from components import openmpi
+
 BENCH = next((path.resolve() for path in (pathlib.Path("perf/rma_bench"), HERE / "rma_bench")
               if os.access(path, os.X_OK)), None)
 MPICC = os.environ.get("MPICC") or shutil.which("mpicc.openmpi") or "mpicc"
@@ -22,10 +27,7 @@ SKIP = 77  # what Automake takes for "could not be run here"
 
 
 def run(*arguments, ranks=2, component="sm", **environment):
-    command = [MPIRUN, "-n", str(ranks), "--oversubscribe", "--bind-to", "none",
-               "--mca", "osc", component]
-    if os.geteuid() == 0:
-        command.append("--allow-run-as-root")
+    command = openmpi.mpirun("-n", str(ranks), "--mca", "osc", component, launcher=MPIRUN)
     for name in environment:
         command += ["-x", name]
     command += [BENCH, "--iters", "4", "--busy", "0.01", *SMALL, *arguments]
