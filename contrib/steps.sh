@@ -31,10 +31,3 @@ steps_build() {
     step "Build" make -C "$1/_build" -j"$(nproc)"
     step "Install into _install/" make -C "$1/_build" install
 }
-
-# mpirun refuses root and more ranks than cores unless told.
-steps_mpirun() {
-    set -- --oversubscribe --bind-to none "$@"
-    [ "$(id -u)" = 0 ] && set -- --allow-run-as-root "$@"
-    mpirun "$@"
-}

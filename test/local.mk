@@ -44,7 +44,7 @@ unit_sources = \
 	test/unit/waiting_sections_test.cc \
 	test/unit/window_test.cc
 
-EXTRA_DIST += test/README.md test/check_fast test/check_package test/check_series test/check_exports test/check_pairwise test/pairwise.py
+EXTRA_DIST += test/README.md test/suite.sh test/check_fast test/check_package test/check_series test/check_exports test/check_pairwise test/pairwise.py
 
 if CAN_TEST
 check_PROGRAMS += test/unit_test test/cost_test test/stress_test

@@ -7,31 +7,32 @@
 #
 #   check_small.sh [--costly]
 #   check_small.sh OPTION...    options of rmalock_check that choose cases: --at-most 10, --run d_mcs
+top=$(cd "$(dirname "$0")/../.." && pwd)
+. "$top/test/suite.sh"
+[ "${1-}" = --inside ] || count "$0" --inside "$@"
+shift
 checker=${RMALOCK_CHECK:-test/check/rmalock_check}
 cheap=90 # seconds that those of `make check` have taken, one after the other
 dear=330 # the same with those of `make check-full`; what is left is for `make check-deep`
 case ${1-} in
-"") set -- --at-most "$cheap" --times "${srcdir:-.}/test/check/times" ;;
---costly) set -- --beyond "$cheap" --at-most "$dear" --times "${srcdir:-.}/test/check/times" ;;
+"") set -- --at-most "$cheap" --times "$top/test/check/times" ;;
+--costly) set -- --beyond "$cheap" --at-most "$dear" --times "$top/test/check/times" ;;
 esac
 cores=$(nproc)
 parts=$((cores < 8 ? 8 * cores : 64)) # more than cores, since some take long
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
 seq "$parts" | xargs -P "$cores" -I PART sh -c '
     out=$1 part=$2
     shift 2
     "$@" --part "$part" >"$out/$part" 2>&1
-    echo $? >"$out/$part.status"' sh "$out" PART "$checker" "$@" --parts "$parts"
-"$checker" --list | sed '/(deep)$/d' >"$out/names"
-cat "$out"/*[0-9] | "$(dirname "$0")/../../contrib/reference" --compare "$out/names" >"$out/differs"
-cat "$out"/*[0-9] "$out/differs" | awk -F ' *[|] ' '
-    /^docs\/checked.md: / { print "FAIL: check " $0; ++cases; ++bad; ++differ; next }
+    echo $? >"$out/$part.status"' sh "$work" PART "$checker" "$@" --parts "$parts"
+"$checker" --list | sed '/(deep)$/d' >"$work/names"
+cat "$work"/*[0-9] | "$top/contrib/reference" --compare "$work/names" >"$work/differs"
+cat "$work"/*[0-9] "$work/differs" | awk -F ' *[|] ' '
+    /^docs\/checked.md: / { print "FAIL: check " $0; next }
     NF == 7 { print (($7 ~ /^(clean|caught)/) ? "PASS" : "FAIL") ": check " $1 " " $2 " " $7; next }
-    /^[0-9]+ cases, [0-9]+ not as expected$/ { cases += $1; split($0, said, ", "); bad += said[2]; next }
-    { print }
-    END { print cases - bad " passed, " bad + 0 " failed"; exit cases == 0 || differ }' || exit 1 # as for a name that is none
-for status in "$out"/*.status; do
+    /^[0-9]+ cases, [0-9]+ not as expected$/ { next }
+    { print }'
+for status in "$work"/*.status; do
     read -r code <"$status"
-    [ "$code" = 0 ] || exit "$code"
+    [ "$code" -le 1 ] || exit "$code" # 1: a case is not as expected, which its line says
 done

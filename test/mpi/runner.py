@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What the runners of test/mpi and test/programs share: components, jobs, result lines.
 
-As a command, for scripts that make several runs:
+As a command, for scripts:
     runner.py total < output      adds up the last lines of the runs in it. Before each the script prints a line that
                                   begins with RUN, and a run that does not come to its last line has failed
-    runner.py mpirun ARGUMENTS    mpirun with what these tests always need: root, and more ranks than cores
+    runner.py results COMMAND     runs a suite and adds up the lines that begin with PASS, FAIL or SKIP. Any other exit
+                                  status than 0 is a failure; with 77 the whole suite is skipped
 """
 
+import collections
 import os
 import re
 import signal
@@ -16,21 +18,22 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
-VCLUSTER = os.path.join(SOURCES, "contrib", "vcluster", "vcluster")
+CONTRIB = os.path.join(SOURCES, "contrib")
+VCLUSTER = os.path.join(CONTRIB, "vcluster", "vcluster")
+sys.path.insert(0, CONTRIB)
+sys.dont_write_bytecode = True  # the source folder may be read-only
+import openmpi  # noqa: E402
 
-# Component: the MCA parameters that select it, and the window flavors it has.
-ANY = "create,allocate,shared,dynamic"
-UCX_WITHOUT_DEVICE = {"opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any"}
+# Component: the window flavors it has.
 COMPONENTS = {
-    "rmalock": ({"osc": "rmalock", "osc_rmalock_verbose": "1"}, ANY),
-    "sm": ({"osc": "sm"}, "allocate,shared"),
-    "rdma": ({"osc": "rdma"}, "create,allocate,dynamic"),
-    "ucx": ({"osc": "ucx", "pml": "ucx", **UCX_WITHOUT_DEVICE}, "create,allocate,dynamic"),
-    "pt2pt": ({"osc": "pt2pt"}, "create,allocate,dynamic"),
+    "rmalock": "create,allocate,shared,dynamic",
+    "sm": "allocate,shared",
+    "rdma": "create,allocate,dynamic",
+    "ucx": "create,allocate,dynamic",
+    "pt2pt": "create,allocate,dynamic",
 }
-
-# Where ranks are on several hosts messages go over TCP, unless --mca says otherwise (pml ucx).
-BETWEEN_HOSTS = {"pml": "ob1", "btl": "tcp,vader,self"}
+VERBOSE = {"osc_rmalock_verbose": "1"}  # rmalock says when it is selected
+SKIPPED = 77  # the exit status of what cannot be run here
 ONE_HOST_ONLY = ("sm", "rdma")  # these have no windows across hosts that TCP links
 
 
@@ -49,7 +52,7 @@ def hosts():
 
 def flavors(component):
     """The window flavors a component has here: hosts share no memory."""
-    return COMPONENTS[component][1].replace(",shared", "" if hosts() else ",shared")
+    return COMPONENTS[component].replace(",shared", "" if hosts() else ",shared")
 
 
 def go_to_hosts(options, *folders):
@@ -89,27 +92,20 @@ def was_selected(stderr):
 
 
 def parameters(component, mca=()):
-    """The MCA parameters of a run; those of the command line win."""
-    chosen = {**(BETWEEN_HOSTS if hosts() else {}), **COMPONENTS[component][0], **dict(mca)}
+    """The MCA parameters of a run; those of the command line win. Between hosts messages go over TCP, unless they say
+    otherwise (pml ucx)."""
+    chosen = {**(openmpi.BY_TCP if hosts() else {}), **openmpi.COMPONENTS[component],
+              **(VERBOSE if component == "rmalock" else {}), **dict(mca)}
     if chosen.get("pml") == "ucx":
-        chosen = {**UCX_WITHOUT_DEVICE, **chosen}
+        chosen = {**openmpi.UCX_WITHOUT_DEVICE, **chosen}
         if "btl" not in dict(mca):
             chosen.pop("btl", None)
     return chosen
 
 
-def bare_mpirun(*arguments):
-    """The command with what these tests always need."""
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return [os.environ.get("MPIRUN") or "mpirun", *as_root, "--oversubscribe", "--bind-to", "none", *arguments]
-
-
 def mpirun(component, ranks, mca=(), options=()):
     """The command line up to the program."""
-    command = bare_mpirun(*options, "-n", str(ranks))
-    for key, value in parameters(component, mca).items():
-        command += ["--mca", key, value]
-    return command
+    return openmpi.mpirun(*options, "-n", str(ranks), *openmpi.mca_options(parameters(component, mca)))
 
 
 class Job:
@@ -152,7 +148,7 @@ class Report:
     """
 
     def __init__(self, cases=False):
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.skipped = 0
         self.cases = cases
 
     def line(self, verdict, what, component, ranks, text):
@@ -162,37 +158,73 @@ class Report:
             passed, failed = int(said[1]), max(failed, int(said[2]))
         self.passed += passed
         self.failed += failed
+        self.skipped += verdict == "SKIP"
         where = f"{ranks} ranks" + (f" on hosts with {os.environ['VCLUSTER_SLOTS']}" if hosts() else "")
         print(f"{verdict:<5} {what} {component} {where}: {text}", flush=True)
 
+    def add(self, name, wrong, job=None, output=""):
+        """A result with a name of its own. `wrong` says what is wrong, if anything is; then the output is shown."""
+        self.failed += bool(wrong)
+        self.passed += not wrong
+        if wrong:
+            print(f"FAIL  {name}: {wrong}\n{job.out + job.err if job else ''}{output}", flush=True)
+        else:
+            print(f"PASS  {name}" + (f" ({job.seconds:.1f} s)" if job else ""), flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print(f"SKIP  {name}: {why}", flush=True)
+
     def total(self):
         """Prints the last line; returns the exit status. Nothing run is not a success."""
-        print(f"{self.passed} passed, {self.failed} failed")
-        return self.failed != 0 or self.passed == 0
+        print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else ""),
+              flush=True)
+        if self.failed or self.passed:
+            return int(self.failed != 0)
+        return SKIPPED if self.skipped else 1
 
 
 def total(lines):
     """The sums of all runs whose output this is; each that did not come to its last line is one failure."""
-    begun = ended = passed = failed = 0
+    report, begun, ended = Report(), 0, 0
     for line in lines:
         begun += line.startswith("RUN ")
-        if last := re.match(r"(\d+) passed, (\d+) failed", line):
+        if last := re.match(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", line):
             ended += 1
-            passed, failed = passed + int(last[1]), failed + int(last[2])
+            report.passed += int(last[1])
+            report.failed += int(last[2])
+            report.skipped += int(last[3] or 0)
     if begun > ended:
         print(f"FAIL: {begun - ended} runs did not come to an end")
-    failed += max(0, begun - ended)
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0 or passed == 0
+        report.failed += begun - ended
+    return report.total()
+
+
+def results(command):
+    """Runs a suite that prints one line per result, and shows what it prints."""
+    counted = collections.Counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace") as suite:
+        for line in suite.stdout:
+            print(line, end="", flush=True)
+            verdict = re.match(r"(PASS|FAIL|SKIP)\b", line)
+            counted[verdict and verdict[1]] += 1
+    if suite.returncode == SKIPPED:
+        return SKIPPED
+    if suite.returncode:
+        print(f"FAIL: exit status {suite.returncode}")
+    report = Report()
+    report.passed, report.skipped = counted["PASS"], counted["SKIP"]
+    report.failed = counted["FAIL"] + (suite.returncode != 0)
+    return report.total()
 
 
 def main(what, *arguments):
     if what == "total":
         return total(sys.stdin)
-    if what == "mpirun":
-        command = bare_mpirun(*arguments)
-        os.execvp(command[0], command)
-    return f"runner.py: there are total and mpirun, not '{what}'"
+    if what == "results":
+        return results(arguments)
+    return f"runner.py: there are total and results, not '{what}'"
 
 
 if __name__ == "__main__":
