@@ -24,24 +24,44 @@ extern "C" {
 
 /* What a call returns, numbered as Open MPI numbers the error classes. A failed call has been
  * reported once through rmalock_host_t.report, has changed nothing, and leaves the window usable.
+ * The comments are rows of docs/reference.md (contrib/reference).
  */
 typedef enum rmalock_status {
     RMALOCK_OK = 0,
-    RMALOCK_ERR_BUFFER = 1,  /* MPI_ERR_BUFFER: memory that the CPU cannot touch */
-    RMALOCK_ERR_COUNT = 2,   /* MPI_ERR_COUNT: more elements than can be handled at a time */
-    RMALOCK_ERR_TYPE = 3,    /* MPI_ERR_TYPE: no single predefined element type */
-    RMALOCK_ERR_RANK = 6,    /* MPI_ERR_RANK */
-    RMALOCK_ERR_OP = 10,     /* MPI_ERR_OP: the operation is not defined for the type */
-    RMALOCK_ERR_ARG = 13,    /* MPI_ERR_ARG: a parameter, an info value or an address */
-    RMALOCK_ERR_COMM = 16,   /* MPI_ERR_OTHER: a collective call of the communicator failed */
-    RMALOCK_ERR_INTERN = 17, /* MPI_ERR_INTERN */
-    RMALOCK_ERR_NO_MEM = 39, /* MPI_ERR_NO_MEM */
-    RMALOCK_ERR_SYNC = 47,   /* MPI_ERR_RMA_SYNC: the call does not fit the epoch */
-    RMALOCK_ERR_RANGE = 68,  /* MPI_ERR_RMA_RANGE: outside the target's window */
-    RMALOCK_ERR_ATTACH = 69, /* MPI_ERR_RMA_ATTACH */
-    RMALOCK_ERR_FLAVOR = 70, /* MPI_ERR_RMA_FLAVOR */
-    RMALOCK_ERR_PROC_FAILED =
-        75 /* MPI_ERR_PROC_FAILED, only where rmalock_comm_t.failed is given */
+    /* MPI_ERR_BUFFER: the origin, result or compare address is in memory of a GPU, which the CPU
+     * cannot touch */
+    RMALOCK_ERR_BUFFER = 1,
+    /* MPI_ERR_TYPE: an accumulate whose type has not a single predefined element type */
+    RMALOCK_ERR_TYPE = 3,
+    /* MPI_ERR_RANK: a flush of a rank that does not exist */
+    RMALOCK_ERR_RANK = 6,
+    /* MPI_ERR_OP: an operation that is not defined on the type */
+    RMALOCK_ERR_OP = 10,
+    /* MPI_ERR_ARG, which creation makes MPI_ERR_INFO_VALUE: an info value that is not allowed */
+    RMALOCK_ERR_ARG = 13,
+    /* MPI_ERR_OTHER: a collective call of the window's communicator failed */
+    RMALOCK_ERR_COMM = 16,
+    /* MPI_ERR_INTERN: an error of the system or the network that no other class describes */
+    RMALOCK_ERR_INTERN = 17,
+    /* MPI_ERR_NO_MEM: no memory for a window, or `/dev/shm` is full */
+    RMALOCK_ERR_NO_MEM = 39,
+    /* MPI_ERR_RMA_SYNC: the call does not fit the epoch. A target is locked twice; lock inside
+     * lock_all, lock_all inside lock, fence inside any of them; unlock of what is not locked;
+     * unlock_all, complete, wait, test without their beginning; an RMA call or a flush outside an
+     * epoch, or to a target that is not locked or not in the group; lock, lock_all or start after a
+     * fence and an RMA call (after a fence alone they are legal); a window is freed inside an epoch
+     */
+    RMALOCK_ERR_SYNC = 47,
+    /* MPI_ERR_RMA_RANGE: bytes outside the target's window, or not attached */
+    RMALOCK_ERR_RANGE = 68,
+    /* MPI_ERR_RMA_ATTACH: attach of what is attached, or of memory of a GPU; detach of what is not
+     * attached */
+    RMALOCK_ERR_ATTACH = 69,
+    /* MPI_ERR_RMA_FLAVOR: attach, detach or shared_query on a window of another flavor */
+    RMALOCK_ERR_FLAVOR = 70,
+    /* MPI_ERR_PROC_FAILED: a process of the window has failed, and the program goes on (ULFM, only
+     * where rmalock_comm_t.failed is given) */
+    RMALOCK_ERR_PROC_FAILED = 75
 } rmalock_status_t;
 
 /* ---- parameters (params.def) ------------------------------------------------------------------
