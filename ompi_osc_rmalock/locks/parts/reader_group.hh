@@ -50,9 +50,8 @@ namespace rmalock::locks {
 
 /// Its words. Beside each field: what it promises, and the race that it settles.
 struct ReaderGroupWords {
-    /// CALL of a qnode; 0-4 are in members.hh and what it names. Only its owner clears it,
-    /// before the qnode is free again. It is written once in between, as each follower is
-    /// called once.
+    /// CALL of a qnode; 0-4 are in members.hh and what it names. Only its owner clears it, before
+    /// the qnode is free again. It is written once in between, as each follower is called once.
     static constexpr Slot kCall = 5;
     /// What a call says. A follower is in behind the registration of a leader, or has to register
     /// itself. Either way it goes on only then, so no call is late.
