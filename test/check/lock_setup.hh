@@ -90,7 +90,9 @@ struct LockLocal {
         F& fabric;
         void announce(Rank, bool) {}
         void strike(Rank, bool) {}
-        void tell(const locks::SectionEnd& end) { fabric.put(Made::told(end.next), end.message); }
+        void notify(const locks::SectionEnd& end) {
+            fabric.put(Made::granted_word(end.next), end.message);
+        }
         static locks::Hold hold(bool exclusive) { return Made::section_hold(exclusive); }
         static locks::Hold take_over(Rank, bool exclusive) { return hold(exclusive); }
     };

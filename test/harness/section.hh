@@ -30,7 +30,7 @@ SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
     if (end.over)
         origin.strike(target, exclusive);
     if (end.next != 0)
-        origin.tell(end);
+        origin.notify(end);
     if (end.over)
         return {done, true};
     return {done, false, done ? origin.hold(exclusive) : origin.take_over(target, exclusive)};

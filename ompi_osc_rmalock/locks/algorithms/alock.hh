@@ -212,7 +212,7 @@ class ALockQueues : private ALockValues {
         } else
             succ = queue.step_out(qnodes_, last, qnode);
         if (succ != 0) {
-            queue.tell(succ, status((hold.opaque >> kNameBits) - 1));
+            queue.notify(succ, status((hold.opaque >> kNameBits) - 1));
             fabric_.handed_over(qnode_of(succ).rank);
         }
         return succ != 0;

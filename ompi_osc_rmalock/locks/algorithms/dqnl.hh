@@ -65,7 +65,7 @@ class Dqnl : private DqnlWords {
     void release_exclusive(Rank target, Hold hold) {
         const Word qnode = qnode_of(hold.opaque);
         if (const Value succ = queue_.step_out(qnodes_, tail(target), qnode); succ != 0) {
-            queue_.tell(succ, McsQueueWords::kGranted);
+            queue_.notify(succ, McsQueueWords::kGranted);
             fabric_.handed_over(qnode_of(succ).rank);
         }
     }

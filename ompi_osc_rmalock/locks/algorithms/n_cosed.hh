@@ -186,7 +186,7 @@ class NCosed : private NCosedWords {
         queue_.give_back(qnodes_, qnode); // clean before anybody is in
         wake(requests, kIn);
         if (next.exclusive != 0) {
-            queue_.tell(next.exclusive, kGranted);
+            queue_.notify(next.exclusive, kGranted);
             fabric_.handed_over(qnode_of(next.exclusive).rank);
         }
     }

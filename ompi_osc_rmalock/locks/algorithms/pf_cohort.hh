@@ -209,7 +209,7 @@ class PfCohort : private PfCohortWords {
     using SectionWords = PfCohortWords;
     // For section.hh.
     SectionHome section_home(Rank target) const { return {word(target, kS), word(target, kHw)}; }
-    static Word told(Value next) { return field(qnode_of(next), McsQueueWords::kStatus); }
+    static Word granted_word(Value next) { return field(qnode_of(next), McsQueueWords::kStatus); }
     /// Whether readers of this node are counted on it, so that a shared lock takes no round trip.
     bool is_member(Rank target) {
         const Word a = counter(my_node_, target);
@@ -492,7 +492,7 @@ class PfCohort : private PfCohortWords {
         }
         if (succ != 0 && mine.chain < limits_.t_w && mine.cohorts < CohortHold::kMostCohorts) {
             fabric_.deliver(target);
-            queue_.tell(succ, mine.packed());
+            queue_.notify(succ, mine.packed());
             fabric_.handed_over(qnode_of(succ).rank);
         } else
             change_phase(target, mine, succ);
@@ -561,7 +561,7 @@ class PfCohort : private PfCohortWords {
             succ = fabric_.swap(word(target, kHw), message);
         if (succ == 0)
             return; // the first of the queue will find the message
-        queue_.tell(succ, message);
+        queue_.notify(succ, message);
         fabric_.handed_over(qnode_of(succ).rank);
     }
 

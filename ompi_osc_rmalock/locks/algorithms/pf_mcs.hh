@@ -245,7 +245,7 @@ class PfMcs : private PfMcsWords {
         queue_.give_back(qnodes_, qnode);
         if (succ != 0 && in_a_row) {
             fabric_.deliver(target);
-            tell(succ, direct(mine.chain));
+            notify(succ, direct(mine.chain));
         } else
             change_phase(target, mine, succ);
     }
@@ -296,8 +296,8 @@ class PfMcs : private PfMcsWords {
         return mine.qnode != 0 ? mine.qnode - 1 : 0;
     }
 
-    void tell(Value succ, Value message) {
-        queue_.tell(succ, message);
+    void notify(Value succ, Value message) {
+        queue_.notify(succ, message);
         if (is_handover(message))
             fabric_.handed_over(qnode_of(succ).rank);
     }
@@ -345,7 +345,7 @@ class PfMcs : private PfMcsWords {
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ != 0) // else the first of the queue will find the message
-            tell(succ, message);
+            notify(succ, message);
     }
 
     F& fabric_;

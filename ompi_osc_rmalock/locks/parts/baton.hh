@@ -86,7 +86,7 @@ class Baton : private BatonWord<message_bits> {
         if (succ == 0)
             succ = queue_.leave(tail, qnode);
         if (succ != 0)
-            queue_.tell(succ, kFirst);
+            queue_.notify(succ, kFirst);
         qnodes.give(qnode);
         return got;
     }

@@ -108,7 +108,7 @@ class McsQueue : private McsQueueWords {
     }
 
     /// The only thing that ever ends the successor's wait.
-    void tell(Value succ, Value status) { fabric_.put(field(qnode_of(succ), kStatus), status); }
+    void notify(Value succ, Value status) { fabric_.put(field(qnode_of(succ), kStatus), status); }
 
     /// By one that has written TAIL itself, and found `pred` there. Returns as join.
     bool follow(Value pred, Word qnode) {

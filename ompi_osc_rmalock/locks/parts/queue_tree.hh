@@ -190,7 +190,7 @@ class QueueTree : private QueueTreeWords {
         const Value in_a_row = chain(queue_.take_status(here));
         clean_stand_in(i, here);
         if (i > 1 && succ != 0 && in_a_row < limits_.t_l_of[i] && mine.total < limits_.t_w) {
-            tell(succ, pass(in_a_row + 1, mine.total + 1));
+            notify(succ, pass(in_a_row + 1, mine.total + 1));
         } else {
             Value message = kAcquireParent;
             if (i > 1)
@@ -202,7 +202,7 @@ class QueueTree : private QueueTreeWords {
                 clean_stand_in(i, here);
             }
             if (succ != 0)
-                tell(succ, message);
+                notify(succ, message);
         }
         // An element's qnode is used next by the process that the level below admits; it has to be
         // clean by then.
@@ -216,8 +216,8 @@ class QueueTree : private QueueTreeWords {
             fabric_.flush(here.rank);
     }
 
-    void tell(Value succ, Value message) {
-        queue_.tell(succ, message);
+    void notify(Value succ, Value message) {
+        queue_.notify(succ, message);
         if (message != kAcquireParent)
             fabric_.handed_over(qnode_of(succ).rank);
     }

@@ -66,7 +66,7 @@ concept TakesSections = requires(const L& lock, L& reads, Rank target, Value s, 
     { L::SectionWords::kPassed } -> std::convertible_to<Value>;
     { L::SectionWords::phase_message(s) } -> std::same_as<Value>;
     { lock.section_home(target) } -> std::same_as<SectionHome>;
-    { L::told(s) } -> std::same_as<Word>;
+    { L::granted_word(s) } -> std::same_as<Word>;
     { reads.is_member(target) } -> std::same_as<bool>;
     { L::section_hold(exclusive) } -> std::same_as<Hold>;
 };

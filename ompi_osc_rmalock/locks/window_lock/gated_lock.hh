@@ -76,7 +76,7 @@ class GatedLock final : public WindowLock {
         if constexpr (kSections) {
             end = at_home([=](auto& home) { return home.leave(exclusive); });
             if (end.next != 0 && fabric_.same_node(qnode_of(end.next).rank)) {
-                fabric_.parts().put(its_part(Lock::told(end.next)), end.message);
+                fabric_.parts().put(its_part(Lock::granted_word(end.next)), end.message);
                 end.next = 0;
             }
         }
@@ -90,9 +90,9 @@ class GatedLock final : public WindowLock {
         if constexpr (kSections)
             sections().strike(target, exclusive);
     }
-    void tell_next(const SectionEnd& end) override {
+    void notify_next(const SectionEnd& end) override {
         if constexpr (kSections)
-            sections().tell(end);
+            sections().notify(end);
     }
     Hold section_hold(bool exclusive) const override {
         if constexpr (kSections)

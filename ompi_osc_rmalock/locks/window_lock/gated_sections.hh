@@ -23,8 +23,8 @@ class GatedSections {
             gate_.strike_exclusive(target);
     }
     /// When another process has the lock next, and waits to be told.
-    void tell(const SectionEnd& end) {
-        fabric_.put(L::told(end.next), end.message);
+    void notify(const SectionEnd& end) {
+        fabric_.put(L::granted_word(end.next), end.message);
         fabric_.handed_over(qnode_of(end.next).rank);
     }
     /// The lock that was left to this process, with its operations done.

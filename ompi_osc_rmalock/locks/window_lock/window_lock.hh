@@ -45,7 +45,7 @@ class WindowLock {
     /// the operations done.
     virtual void announce_section(Rank, bool) {}
     virtual void strike_section(Rank, bool) {}
-    virtual void tell_next(const SectionEnd&) {}
+    virtual void notify_next(const SectionEnd&) {}
     virtual Hold section_hold(bool) const { return {}; }
     virtual Hold take_over_section(Rank, bool) { return {}; }
 

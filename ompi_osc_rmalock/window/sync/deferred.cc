@@ -71,7 +71,7 @@ network::SectionOutcome Epochs::send_deferred(const HeldLock& mine, bool keeps) 
     if (!outcome.held)
         lock_->strike_section(mine.target, mine.exclusive);
     if (outcome.next != 0)
-        lock_->tell_next({.over = true, .next = outcome.next, .message = outcome.message});
+        lock_->notify_next({.over = true, .next = outcome.next, .message = outcome.message});
     if (outcome.over && !kept_) {
         next_at_once_ = 1;
         // Locks alone are cheaper where the node counts its readers, and passes the lock on.
