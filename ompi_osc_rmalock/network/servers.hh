@@ -21,16 +21,16 @@ class Servers {
     };
 
     /// One of them, while it lives. Its end waits until nobody is in it.
-    class Place {
+    class Entry {
       public:
-        Place(Servers& servers, const Server& server) : servers_(servers), server_(server) {
+        Entry(Servers& servers, const Server& server) : servers_(servers), server_(server) {
             servers_.change([&](auto& all) { all.push_back(server_); });
         }
-        ~Place() {
+        ~Entry() {
             servers_.change([&](auto& all) { std::erase(all, server_); });
         }
-        Place(const Place&) = delete;
-        Place& operator=(const Place&) = delete;
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
 
       private:
         Servers& servers_;

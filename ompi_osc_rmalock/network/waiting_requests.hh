@@ -56,11 +56,11 @@ class WaitingRequests {
         WindowId window;
         auto operator<=>(const Queue&) const = default;
     };
-    struct Request {
+    struct WaitingRequest {
         MessageHeader header;
         std::vector<std::byte> data;
     };
-    std::map<Queue, std::deque<Request>> queues_; ///< none is empty
+    std::map<Queue, std::deque<WaitingRequest>> queues_; ///< none is empty
 };
 
 } // namespace rmalock::network

@@ -66,14 +66,14 @@ class DepthFirst {
 
   private:
     /// Where the image of a process's stack is, and which of all images ever made it is.
-    struct Place {
+    struct KeptImage {
         std::size_t frame = 0;
         std::uint64_t serial = 0;
     };
     struct Frame {
         World::State state;
         Fiber::Image stack;
-        std::vector<Place> places;
+        std::vector<KeptImage> places;
         std::vector<Choice> choices;
         std::size_t next = 0;
         Fingerprint fingerprint = 0;
@@ -106,7 +106,7 @@ class DepthFirst {
     void set_up() {
         const Rank ranks = world_.program().ranks;
         frames_.reserve(limits_.depth + static_cast<std::size_t>(ranks) + 1);
-        std::vector<Place> places(static_cast<std::size_t>(ranks));
+        std::vector<KeptImage> places(static_cast<std::size_t>(ranks));
         for (Rank r = 0; r < ranks; ++r)
             save_stack(push(), r, places);
         initial_ = used_;
@@ -114,7 +114,7 @@ class DepthFirst {
         world_.save(top().state);
     }
 
-    void save_stack(Frame& frame, Rank rank, std::vector<Place>& places) {
+    void save_stack(Frame& frame, Rank rank, std::vector<KeptImage>& places) {
         const auto r = static_cast<std::size_t>(rank);
         world_.save_stack(rank, frame.stack);
         places[r] = {used_ - 1, ++serial_};

@@ -100,7 +100,7 @@ class Tally {
 /// for are of further windows.
 class LockTable {
   public:
-    struct Place {
+    struct LockAt {
         std::size_t lock, window;
         Rank target;
     };
@@ -120,7 +120,7 @@ class LockTable {
         return static_cast<std::size_t>((of_a_node_ - 1) / layout_.ranks_per_node) + 1;
     }
     /// The lock of this number of a node.
-    Place at(Rank node, Rank number) const {
+    LockAt at(Rank node, Rank number) const {
         const Rank of_a_window = layout_.ranks_per_node;
         return {.lock = static_cast<std::size_t>(node) * static_cast<std::size_t>(of_a_node_) +
                         static_cast<std::size_t>(number),
@@ -129,7 +129,7 @@ class LockTable {
     }
     /// One of a process's node, or of another one.
     template <class Random>
-    Place draw(Random& random, Rank rank, bool local) const {
+    LockAt draw(Random& random, Rank rank, bool local) const {
         const auto below = [&](Rank n) {
             return static_cast<Rank>(random() % static_cast<std::uint64_t>(n));
         };
@@ -182,14 +182,14 @@ class Process {
 
   private:
     struct Held {
-        LockTable::Place place;
+        LockTable::LockAt place;
         bool exclusive;
         locks::Hold hold;
     };
     static model::Mode mode_of(bool exclusive) {
         return exclusive ? model::Mode::exclusive : model::Mode::shared;
     }
-    Held acquire(LockTable::Place place, bool exclusive) {
+    Held acquire(LockTable::LockAt place, bool exclusive) {
         world_.wait(rank_, mode_of(exclusive));
         const locks::Hold hold = locks_[place.window]->acquire(place.target, exclusive);
         world_.enter(rank_, mode_of(exclusive), place.lock);
@@ -239,7 +239,7 @@ class Process {
     }
 
     double chance() { return static_cast<double>(world_.random()() >> 11) * 0x1p-53; }
-    LockTable::Place any_lock() {
+    LockTable::LockAt any_lock() {
         if (run_.benchmark.spread)
             return table_.draw(world_.random(), rank_, chance() < run_.local);
         const Layout& layout = run_.window.layout;

@@ -41,7 +41,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     Value fetch_then_get(const fabric::Rmw& rmw, Slot first, std::span<Value> out) {
         if (same_node(rmw.word.rank))
             return fabric::fetch_then_get_by(*this, rmw, first, out);
-        const Operation operation = of(rmw);
+        const VerbCall operation = of(rmw);
         if (domain() == Domain::nic)
             return world_.fetch_then_get(self_, operation, first_ + first, out);
         // As the component, which has no order between a CPU's atomic and an adapter's read.
@@ -60,7 +60,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     void near_add(Word w, Value v) { world_.cpu(self_, on(Verb::fetch_add, w, v)); }
     /// The CPU's, whatever the domain; far words as in fabric/hybrid.hh.
     void add_single_writer(Word w, Value v) {
-        const Operation add = on(Verb::fetch_add, w, v);
+        const VerbCall add = on(Verb::fetch_add, w, v);
         same_node(w.rank) ? world_.cpu(self_, add) : world_.fetch(self_, add);
     }
     void fence_node() { world_.pass(self_, world_.costs().fence); }
@@ -87,10 +87,10 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     }
 
     void fetch_each(std::span<const fabric::Rmw> rmws, std::span<Value> out) {
-        std::vector<Operation> far;
+        std::vector<VerbCall> far;
         std::vector<Value*> answers;
         for (std::size_t i = 0; i < rmws.size(); ++i) {
-            const Operation operation = of(rmws[i]);
+            const VerbCall operation = of(rmws[i]);
             if (by_cpu(operation)) {
                 out[i] = perform(operation);
             } else {
@@ -134,24 +134,24 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
     void from(const At& at) { world_.from(self_, at); }
 
   private:
-    Operation on(Verb verb, Word w, Value operand = 0, Value expected = 0) const {
+    VerbCall on(Verb verb, Word w, Value operand = 0, Value expected = 0) const {
         return {verb, {w.rank, first_ + w.slot}, operand, expected};
     }
-    Operation of(const fabric::Rmw& rmw) const {
+    VerbCall of(const fabric::Rmw& rmw) const {
         using Kind = fabric::Rmw::Kind;
         const Verb verb = rmw.kind == Kind::fetch_add ? Verb::fetch_add
                           : rmw.kind == Kind::swap    ? Verb::swap
                                                       : Verb::compare_swap;
         return on(verb, rmw.word, rmw.operand, rmw.expected);
     }
-    bool by_cpu(const Operation& operation) const {
+    bool by_cpu(const VerbCall& operation) const {
         return same_node(operation.word.rank) &&
                (domain() == Domain::cpu || !is_atomic(operation.verb));
     }
-    Value perform(const Operation& operation) {
+    Value perform(const VerbCall& operation) {
         return by_cpu(operation) ? world_.cpu(self_, operation) : world_.fetch(self_, operation);
     }
-    void post(const Operation& operation) {
+    void post(const VerbCall& operation) {
         if (by_cpu(operation))
             world_.cpu(self_, operation);
         else if (operation.word.rank == self_)

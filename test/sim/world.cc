@@ -128,7 +128,7 @@ void World::demand(Rank rank, Word word) const {
                                                       description(rank), word.rank, word.slot));
 }
 
-Value World::cpu(Rank rank, const Operation& operation) {
+Value World::cpu(Rank rank, const VerbCall& operation) {
     demand(rank, operation.word);
     settle(rank);
     State& state = at(rank);
@@ -166,7 +166,7 @@ void World::take_effect(Rank rank) {
 }
 
 /// Returns what the word was.
-Value World::apply(const Operation& operation) {
+Value World::apply(const VerbCall& operation) {
     Value& word = memory_[operation.word];
     const Value before = word;
     switch (operation.verb) {
@@ -306,7 +306,7 @@ void World::arrive(std::uint32_t number) {
 void World::serve(std::uint32_t number) {
     const Message message = messages_[number];
     free_messages_.push_back(number);
-    Operation operation = message.operation;
+    VerbCall operation = message.operation;
     for (Slot i = 0; i < message.words; ++i, operation.word.slot += message.stride) {
         const Value before = apply(operation);
         if (message.out != nullptr)
@@ -334,7 +334,7 @@ void World::await_answers(Rank rank) {
     state.ahead = state.answered = Time{};
 }
 
-Value World::fetch(Rank rank, const Operation& operation) {
+Value World::fetch(Rank rank, const VerbCall& operation) {
     State& state = at(rank);
     state.answers_to_come = 1;
     send(rank, {.origin = rank, .answered = true, .operation = operation, .out = &state.result});
@@ -342,7 +342,7 @@ Value World::fetch(Rank rank, const Operation& operation) {
     return state.result;
 }
 
-Value World::fetch_then_get(Rank rank, const Operation& operation, Slot first,
+Value World::fetch_then_get(Rank rank, const VerbCall& operation, Slot first,
                             std::span<Value> out) {
     State& state = at(rank);
     state.answers_to_come = 1;
@@ -372,7 +372,7 @@ void World::scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride
     await_answers(rank);
 }
 
-void World::fetch_each(Rank rank, std::span<const Operation> operations,
+void World::fetch_each(Rank rank, std::span<const VerbCall> operations,
                        std::span<Value* const> out) {
     at(rank).answers_to_come = static_cast<std::uint32_t>(operations.size());
     for (std::size_t i = 0; i < operations.size(); ++i)
@@ -382,7 +382,7 @@ void World::fetch_each(Rank rank, std::span<const Operation> operations,
 
 // ---- posted verbs ------------------------------------------------------------------------------
 
-void World::post(Rank rank, const Operation& operation) {
+void World::post(Rank rank, const VerbCall& operation) {
     State& state = at(rank);
     const Rank home = operation.word.rank;
     Time done{};

@@ -65,7 +65,7 @@ struct Failure : std::runtime_error {
 };
 
 /// What a verb does.
-struct Operation {
+struct VerbCall {
     Verb verb = Verb::get;
     Word word{0, 0};
     Value operand = 0;
@@ -101,11 +101,11 @@ class World {
     std::mt19937_64& random() { return random_; }
 
     // On the fiber of `rank`: verbs.
-    Value cpu(Rank rank, const Operation& operation);
-    Value fetch(Rank rank, const Operation& operation);
+    Value cpu(Rank rank, const VerbCall& operation);
+    Value fetch(Rank rank, const VerbCall& operation);
     /// And gets of words of the same rank from `first` on, behind it.
-    Value fetch_then_get(Rank rank, const Operation& operation, Slot first, std::span<Value> out);
-    void post(Rank rank, const Operation& operation);
+    Value fetch_then_get(Rank rank, const VerbCall& operation, Slot first, std::span<Value> out);
+    void post(Rank rank, const VerbCall& operation);
     void scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride,
               std::span<Value> out);
     static constexpr Rank kAll = -1;
@@ -122,7 +122,7 @@ class World {
     void from(Rank rank, const std::source_location& location) { at(rank).location = location; }
 
     /// All under way at a time.
-    void fetch_each(Rank rank, std::span<const Operation> operations, std::span<Value* const> out);
+    void fetch_each(Rank rank, std::span<const VerbCall> operations, std::span<Value* const> out);
 
     // For a benchmark, on the fiber of `rank`: ghosts.
     void enter(Rank rank, model::Mode mode, std::size_t lock = 0);
@@ -145,7 +145,7 @@ class World {
     };
     struct State {
         Counts counts;
-        Operation operation;
+        VerbCall operation;
         Value result = 0;
         Time ahead{}; ///< by which the process is past now()
         std::uint32_t answers_to_come = 0;
@@ -169,7 +169,7 @@ class World {
     struct Message {
         Rank origin = 0;
         bool answered = false;
-        Operation operation;
+        VerbCall operation;
         Value* out = nullptr; ///< where the answer goes
         Slot words = 1, stride = 1;
         Slot first_along = 0; ///< of the words that are read behind it
@@ -198,7 +198,7 @@ class World {
     void demand(Rank rank, Word word) const;
     Cached& entry(State& state, Word word);
     void take_effect(Rank rank);
-    Value apply(const Operation& operation);
+    Value apply(const VerbCall& operation);
     void changed(Word word);
     void look(Rank rank);
     void end_wait(Rank rank, bool in_vain);

@@ -152,7 +152,7 @@ class Epochs : public Observed {
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
     locks::WindowLock* const lock_; ///< whichever it is
-    std::optional<network::Servers::Place> served_;
+    std::optional<network::Servers::Entry> served_;
     /// It is word_lock_, and all there is to a lock is to acquire it (fast_path.hh).
     const bool fast_path_;
 
