@@ -48,15 +48,26 @@ Case turns(const char* name, const char* configuration, unsigned times) {
     return c;
 }
 
-/// One lock_all beside two exclusives that come again and again: it waits for the one that is in
-/// and for the turn of those that waited before it.
-template <template <class> class Waits = Polls>
-Case beside_writers(const char* name, const char* configuration) {
-    Case c = gate<Sound, locks::DMcs, Waits>(name, configuration,
-                                             {writer(2), writer(1), all_locker(1), all_locker(1)});
-    c.program.keeps_chances = Mode::shared;
-    c.program.watch_overtaking = false;
-    return c;
+/// Lock_alls beside two exclusives: each waits for the one that is in and for the turn of those that
+/// waited before it.
+struct BesideWriters {
+    const char* configuration;
+    std::vector<Script> scripts;
+    int preemptions = -1;
+
+    template <template <class> class Waits = Polls>
+    Case made(const char* name) const {
+        Case c = gate<Sound, locks::DMcs, Waits>(name, configuration, scripts);
+        c.program.keeps_chances = Mode::shared;
+        c.program.watch_overtaking = false;
+        c.limits.preemptions = preemptions;
+        return c;
+    }
+};
+/// One or both of the exclusives come again.
+std::vector<BesideWriters> beside_writers() {
+    return {{"2W+2A once", {writer(2), writer(1), all_locker(1), all_locker(1)}},
+            {"2W+1A", {writer(2), writer(2), all_locker(2)}, 6}};
 }
 
 /// R4: P is in the exclusive room and waits for target 1, which R holds shared; R wants its first
@@ -277,27 +288,28 @@ void add_told(std::vector<Case>& cases) {
     deep();
 }
 
-/// `fair`: a shared lock waits behind an exclusive that waits.
+/// `fair`: a shared lock waits behind an exclusive that waits. `preemptions`: of the small cases.
 template <template <class> class Algorithm>
-void add_stories(std::vector<Case>& cases, const char* name, bool fair = true) {
+void add_stories(std::vector<Case>& cases, const char* name, int preemptions, bool fair = true) {
+    const std::string lock = name;
     for (const Story& story : stories()) {
-        const auto add = [&](const char* lock, const std::string& configuration,
-                             const locks::GateLimits& limits, Failure expected) {
+        const auto add = [&](const std::string& of, const std::string& how,
+                             const locks::GateLimits& limits, int most, Failure expected) {
             Case c;
-            c.lock = lock;
-            c.configuration = configuration;
+            c.lock = of;
+            c.configuration = story.name + how;
             c.program = behind_gate<Algorithm>(story.scripts, limits, 2, true, 2);
             c.program.watch_overtaking = false;
             c.expected = expected;
-            c.limits.preemptions = 4;
+            c.limits.preemptions = most;
             cases.push_back(c);
         };
-        add(name, std::string(story.name) + ", rounds", in_rounds(kOnce), Failure::none);
-        if (std::is_same_v<Algorithm<CheckerFabric>, locks::PfCohort<CheckerFabric>>)
-            cases.back().limits.preemptions = 3;
-        if (story.behind_exclusive && !fair)
-            continue;
-        add((std::string(name) + "/no_rounds").c_str(), story.name, kOnce, Failure::deadlock);
+        add(lock, ", rounds", in_rounds(kOnce), preemptions, Failure::none);
+        add(lock, ", rounds, deep", in_rounds(kOnce), preemptions + 1, Failure::none);
+        cases.back().size = Size::deep;
+        add(lock, ", K=1, rounds", in_rounds(kAtOnce), std::max(preemptions - 1, 2), Failure::none);
+        if (!story.behind_exclusive || fair)
+            add(lock + "/no_rounds", "", kOnce, preemptions, Failure::deadlock);
     }
 }
 
@@ -361,8 +373,10 @@ void add_mutants(std::vector<Case>& cases) {
     add_silent_mutants(cases);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
     cases.back().expected = Failure::bypass;
-    cases.push_back(beside_writers<IgnoresTurn>("all_gate+d_mcs/ignores_turn", "2W+2A once"));
-    cases.back().expected = Failure::bypass;
+    for (const BesideWriters& program : beside_writers()) {
+        cases.push_back(program.made<IgnoresTurn>("all_gate+d_mcs/ignores_turn"));
+        cases.back().expected = Failure::bypass;
+    }
     cases.push_back(
         gate("all_gate/no_rounds", "hold-and-wait", wait_at_gate(2), Failure::deadlock));
 
@@ -467,7 +481,8 @@ void add_all_gate(std::vector<Case>& cases) {
     cases.push_back(turns("all_gate", "1W once+2A x3", 3));
     cases.push_back(turns("all_gate", "1W once+2A x4", 4));
     // However long exclusives go on, a lock_all that waits gets in.
-    cases.push_back(beside_writers("all_gate+d_mcs", "2W+2A once"));
+    for (const BesideWriters& program : beside_writers())
+        cases.push_back(program.made("all_gate+d_mcs"));
 
     // On one node nobody keeps holder records.
     const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
@@ -482,9 +497,9 @@ void add_all_gate(std::vector<Case>& cases) {
 
     add_changing(cases);
     add_before_others(cases);
-    add_stories<locks::DirectPassive>(cases, "all_gate", false);
-    add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs");
-    add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort");
+    add_stories<locks::DirectPassive>(cases, "all_gate", 4, false);
+    add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs", 3);
+    add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort", 2);
     add_sections(cases);
     add_over_nodes(cases);
     add_told(cases);
