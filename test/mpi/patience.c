@@ -298,6 +298,99 @@ static void writer_among_readers_that_hold(void) {
     window_close(&a);
 }
 
+// --- lock_all beside exclusive locks -------------------------------------------------------------
+
+enum { ASKS = 20, MOST_PASSED = 8 };
+static const double LONGEST = 5; // seconds, of all rounds of a side
+
+static void enter(const struct window* w, bool all) {
+    if (all)
+        OK(MPI_Win_lock_all(0, w->win));
+    else
+        lock(w, MPI_LOCK_EXCLUSIVE, 0);
+}
+
+static void leave(const struct window* w, bool all) {
+    if (all)
+        OK(MPI_Win_unlock_all(w->win));
+    else
+        unlock(w, 0);
+}
+
+/// How many sections have begun by now; and `more` with this one.
+static int64_t sections(const struct window* count, int64_t more) {
+    int64_t before = 0;
+    OK(MPI_Fetch_and_op(&more, &before, MPI_INT64_T, 0, 0, MPI_SUM, count->win));
+    OK(MPI_Win_flush(0, count->win));
+    return before;
+}
+
+/// One after another, until rank 0 has been in often enough; or for so long that it does not get in.
+static void come_again(const struct window* w, const struct window* count, bool all) {
+    const double until = MPI_Wtime() + LONGEST;
+    int over = 0;
+    for (int i = 0; !over && MPI_Wtime() < until; ++i) {
+        enter(w, all);
+        sections(count, 1);
+        if (i == 0)
+            send_word(0);
+        compute_for(2e-4);
+        MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
+        leave(w, all);
+    }
+    await_word(0);
+}
+
+/// Rank 0 asks for the other kind of lock now and then. Returns how many sections have begun while it
+/// waited, the median; those that it waited for at the end, when no others come, count as too many.
+static double ask_now_and_then(const struct window* w, const struct window* count, bool all) {
+    double passed[ASKS];
+    const double until = MPI_Wtime() + LONGEST;
+    for (int r = 1; r < T.ranks; ++r)
+        await_word(r); // it comes again and again
+    for (int i = 0; i < ASKS; ++i) {
+        const int64_t before = sections(count, 0);
+        enter(w, all);
+        passed[i] = MPI_Wtime() < until ? (double)(sections(count, 0) - before) : 1e9;
+        leave(w, all);
+        compute_for(1e-4);
+    }
+    for (int r = 1; r < T.ranks; ++r)
+        send_word(r);
+    qsort(passed, ASKS, sizeof *passed, by_size);
+    return passed[ASKS / 2];
+}
+
+/// However often locks of one kind come, one of the other kind waits for few of them: those inside,
+/// and one more of each process. A process that has just lost the processor waits longer.
+static void pass_one_another(bool all) {
+    struct window w, count;
+    if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
+        return;
+    if (window_open(&count, sizeof(int64_t), sizeof(int64_t))) {
+        OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, count.win));
+        if (T.rank == 0) {
+            const double passed = ask_now_and_then(&w, &count, all);
+            CHECK_THAT(passed <= MOST_PASSED * (T.ranks - 1),
+                       "%g sections of %d processes began while rank 0 waited", passed,
+                       T.ranks - 1);
+        } else {
+            come_again(&w, &count, !all);
+        }
+        OK(MPI_Win_unlock_all(count.win));
+        window_close(&count);
+    }
+    window_close(&w);
+}
+
+static void exclusive_among_lock_alls(void) {
+    pass_one_another(false);
+}
+
+static void lock_all_among_exclusives(void) {
+    pass_one_another(true);
+}
+
 static const struct test_case cases[] = {
     {.name = "lock_all_behind_lock_all",
      .run = lock_all_behind_lock_all,
@@ -327,6 +420,14 @@ static const struct test_case cases[] = {
      .run = writer_among_readers_that_hold,
      .each = IN_ALLOCATE,
      .min_ranks = 4},
+    {.name = "exclusive_among_lock_alls",
+     .run = exclusive_among_lock_alls,
+     .each = IN_ALLOCATE,
+     .min_ranks = 3},
+    {.name = "lock_all_among_exclusives",
+     .run = lock_all_among_exclusives,
+     .each = IN_ALLOCATE,
+     .min_ranks = 3},
 };
 
 int main(int argc, char** argv) {
