@@ -38,6 +38,7 @@ unit_sources = \
 	test/unit/lock_config_test.cc \
 	test/unit/params_test.cc \
 	test/unit/reachability_test.cc \
+	test/unit/regions_test.cc \
 	test/unit/thread_number_test.cc \
 	test/unit/topology_test.cc \
 	test/unit/waiting_requests_test.cc \

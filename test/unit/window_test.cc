@@ -1116,6 +1116,48 @@ TEST(Nodes, KeysThatAreTooLongAreRefused) {
     on_nodes(1, 1, "cpu", refuse_long_keys);
 }
 
+/// Seconds that one attach takes, the median over the words of `memory`.
+double seconds_to_attach(window::AttachedRegions& regions, std::span<std::uint64_t> memory) {
+    std::vector<double> times;
+    for (std::uint64_t& word : memory) {
+        const auto begin = std::chrono::steady_clock::now();
+        if (!regions.attach(reinterpret_cast<std::uint64_t>(&word), sizeof word))
+            return -1;
+        times.push_back(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return times[times.size() / 2];
+}
+
+/// Only the new region's key is packed, so it takes less than to pack half of all keys would.
+bool attach_many(Member&) {
+    constexpr std::size_t kSome = 200, kMany = 4000;
+    ucx::Worker& worker = network::Network::get()->worker();
+    alignas(64) std::byte shown[256]{};
+    auto& published = *new (shown) window::PublishedRegions{};
+    window::AttachedRegions regions(published, &worker, 128);
+    std::vector<std::uint64_t> memory(kMany);
+    const std::span all(memory);
+    if (seconds_to_attach(regions, all.first(kMany - kSome)) < 0)
+        return false;
+    const double attach = seconds_to_attach(regions, all.last(kSome));
+    const ucx::Registration one(worker, memory.data(), sizeof memory[0]);
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < kMany / 2; ++i)
+        bytes += one.key().size();
+    const std::chrono::duration<double> pack = std::chrono::steady_clock::now() - begin;
+    std::printf("attach region %zu: %.1f us; %zu keys: %.1f us\n", kMany, 1e6 * attach, kMany / 2,
+                1e6 * pack.count());
+    std::fflush(stdout);
+    return bytes != 0 && attach >= 0 && attach < pack.count();
+}
+
+TEST(Nodes, ToAttachOneMoreRegionPacksOneKey) {
+    on_nodes(1, 1, "cpu", attach_many);
+}
+
 std::atomic<bool> waits{false};
 
 /// A thread of rank 0 waits for what rank 1 has attached, which does not serve before another

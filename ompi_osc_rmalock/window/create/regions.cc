@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
@@ -32,6 +33,13 @@ void* whole_line(void* memory) {
     constexpr std::uintptr_t kLine = alignof(PublishedRegions);
     return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine *
                                    kLine);
+}
+
+/// Whether the process is gone, or killed and not yet waited for. One that may not be read is there.
+bool is_gone(pid_t pid) {
+    std::byte byte{};
+    const iovec mine{&byte, 1}, theirs{nullptr, 1};
+    return process_vm_readv(pid, &mine, 1, &theirs, 1, 0) < 0 && errno == ESRCH;
 }
 
 } // namespace
@@ -152,8 +160,8 @@ AttachedRegions::Room AttachedRegions::larger_room() const {
     return room;
 }
 
-Regions::Regions(const Plan& plan, std::byte* base, const Part* parts, network::Remote* remote)
-    : where_(plan.regions(base)), parts_(parts), remote_(remote),
+Regions::Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote)
+    : where_(where), parts_(parts), remote_(remote),
       mine_(published(where_, where_.self), remote != nullptr ? &remote->worker() : nullptr,
             where_.key_room) {}
 
@@ -169,8 +177,10 @@ const RegionTable* Regions::near(Rank rank) {
         return &copy.table;
     for (;;) {
         const std::uint64_t version = published.version.load(std::memory_order_seq_cst);
-        if (version % 2 != 0) {
-            sched_yield(); // the owner is between two stores
+        if (version % 2 != 0) { // the owner is between two stores, or was killed there
+            if (is_gone(parts_[rank].pid))
+                break;
+            sched_yield();
             continue;
         }
         copy.table.resize(published.count.load(std::memory_order_seq_cst));
@@ -185,11 +195,12 @@ const RegionTable* Regions::near(Rank rank) {
         if (published.version.load(std::memory_order_seq_cst) != version)
             continue;
         copy.version = version;
-        if (read)
-            return &copy.table;
-        near_.erase(rank);
-        return nullptr;
+        if (!read)
+            break;
+        return &copy.table;
     }
+    near_.erase(rank);
+    return nullptr;
 }
 
 std::shared_ptr<FarTable> Regions::known(Rank rank) {

@@ -126,7 +126,7 @@ class FarTable {
 class Regions {
   public:
     /// `remote` is null if all ranks are on this node.
-    Regions(const Plan& plan, std::byte* base, const Part* parts, network::Remote* remote);
+    Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote);
 
     // One thread at a time.
     AttachedRegions& mine() { return mine_; }
