@@ -126,6 +126,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/api.cc \
 	ompi_osc_rmalock/window/create/body.cc \
 	ompi_osc_rmalock/window/create/body.hh \
+	ompi_osc_rmalock/window/create/copy_once.h \
 	ompi_osc_rmalock/window/create/exposure.hh \
 	ompi_osc_rmalock/window/create/failures.cc \
 	ompi_osc_rmalock/window/create/failures.hh \

@@ -1,38 +1,23 @@
 /*
  * MPI_Put, MPI_Get and their request forms.
  */
-#include <string.h>
-
 #include "osc_rmalock.h"
+#include "window/create/copy_once.h"
 
 /* Open MPI's copy goes through a buffer of so many bytes. What takes more than one round of it can
  * get lost: 2 GiB out of a type with extent 0 did, on 4.1.4. */
 enum { ONE_ROUND = 65536 };
 
-/* One load and one store, of an element that need not be aligned. */
-#define DEFINE_COPY_ELEMENT(type)                                                                  \
-    static inline void copy_##type(void* to, const void* from) {                                   \
-        struct __attribute__((packed, may_alias)) element {                                        \
-            type value;                                                                            \
-        };                                                                                         \
-        ((volatile struct element*)to)->value = ((const volatile struct element*)from)->value;     \
-    }
-DEFINE_COPY_ELEMENT(uint16_t)
-DEFINE_COPY_ELEMENT(uint32_t)
-DEFINE_COPY_ELEMENT(uint64_t)
-
-/* The two may overlap. An element is stored once, as in copy_mapped (window/create/memory.hh): the C
- * library's memmove stores short ranges from both ends, and a target that polls a flag and resets
- * it could find it set again, or one end of it, between the two stores. */
+/* The sizes of elements go first. The two may overlap. */
 static inline void copy_bytes(void* to, const void* from, size_t bytes) {
     if (sizeof(uint64_t) == bytes) {
-        copy_uint64_t(to, from);
+        rmalock_store_uint64_t(to, rmalock_load_uint64_t(from));
     } else if (sizeof(uint32_t) == bytes) {
-        copy_uint32_t(to, from);
+        rmalock_store_uint32_t(to, rmalock_load_uint32_t(from));
     } else if (sizeof(uint16_t) == bytes) {
-        copy_uint16_t(to, from);
+        rmalock_store_uint16_t(to, rmalock_load_uint16_t(from));
     } else {
-        memmove(to, from, bytes);
+        rmalock_copy(to, from, bytes);
     }
 }
 

@@ -385,12 +385,23 @@ static void beyond_2_gib(void) {
 enum { FLAG_TAKES = 1000000, FLAG_AHEAD = 30000, FLAG_LINE = 64, FLAG_LOOKS = 1024 };
 static const double flag_seconds = 1;
 
-static void put_flags(const struct window* w, MPI_Datatype type, volatile uint16_t* taken,
+/// What is put at a time: `count` of `type`, in which the flag is element `which`, of `bytes` bytes.
+struct flag {
+    const char* what;
+    MPI_Datatype type;
+    int count, bytes, which;
+};
+
+static void put_flags(const struct window* w, const struct flag* flag, volatile uint16_t* taken,
                       volatile bool* enough) {
+    uint64_t elements[4];
     for (uint64_t number = 1; !*enough;) {
         if ((uint16_t)(number - *taken) > FLAG_AHEAD) // so that no number is old when it comes anew
             continue;
-        OK(MPI_Put(&number, 1, type, 0, at(w, 0, 0), 1, type, w->win));
+        for (int i = 0; i < 4; ++i) // little-endian
+            memcpy((char*)elements + i * flag->bytes, &number, (size_t)flag->bytes);
+        OK(MPI_Put(elements, flag->count, flag->type, 0, at(w, 0, 0), flag->count, flag->type,
+                   w->win));
         number = number % UINT16_MAX + 1;
     }
 }
@@ -419,24 +430,22 @@ DEFINE_TAKE_FLAGS(uint16_t)
 DEFINE_TAKE_FLAGS(uint32_t)
 DEFINE_TAKE_FLAGS(uint64_t)
 
-static void flags_of(const struct window* w, int bytes) {
+static void flags_of(const struct window* w, const struct flag* flag) {
     char* const base = w->rank == 0 ? w->base : w->base - w->bytes;
+    char* const place = base + flag->which * flag->bytes;
     volatile uint16_t* const taken = (uint16_t*)(base + FLAG_LINE);
     volatile bool* const enough = (bool*)(base + FLAG_LINE + sizeof *taken);
     OK(MPI_Win_lock_all(0, w->win));
     if (w->rank == 1)
-        put_flags(w,
-                  bytes == 2   ? MPI_UINT16_T
-                  : bytes == 4 ? MPI_UINT32_T
-                               : MPI_UINT64_T,
-                  taken, enough);
+        put_flags(w, flag, taken, enough);
     if (w->rank == 0) {
         long takes = 0;
-        const long wrong = bytes == 2   ? take_uint16_t_flags((uint16_t*)base, taken, &takes)
-                           : bytes == 4 ? take_uint32_t_flags((uint32_t*)base, taken, &takes)
-                                        : take_uint64_t_flags((uint64_t*)base, taken, &takes);
-        CHECK_THAT(wrong == 0, "flags of %d bytes: %ld of %ld came twice, or in parts", bytes,
-                   wrong, takes);
+        const long wrong = flag->bytes == 2 ? take_uint16_t_flags((uint16_t*)place, taken, &takes)
+                           : flag->bytes == 4
+                               ? take_uint32_t_flags((uint32_t*)place, taken, &takes)
+                               : take_uint64_t_flags((uint64_t*)place, taken, &takes);
+        CHECK_THAT(wrong == 0, "flags of %d bytes, %s: %ld of %ld came twice, or in parts",
+                   flag->bytes, flag->what, wrong, takes);
         CHECK(takes != 0);
         *enough = true;
     }
@@ -451,8 +460,18 @@ static void flags_come_once(void) {
     struct window w;
     if (!window_open(&w, 2 * FLAG_LINE, 1))
         return;
-    for (int bytes = 2; bytes <= 8; bytes *= 2)
-        flags_of(&w, bytes);
+    MPI_Datatype apart;
+    OK(MPI_Type_vector(2, 1, 2, MPI_UINT32_T, &apart));
+    OK(MPI_Type_commit(&apart));
+    const struct flag flags[] = {
+        {"alone", MPI_UINT16_T, 1, 2, 0},         {"alone", MPI_UINT32_T, 1, 4, 0},
+        {"alone", MPI_UINT64_T, 1, 8, 0},         {"in the middle", MPI_UINT16_T, 3, 2, 1},
+        {"in the middle", MPI_UINT32_T, 3, 4, 1}, {"in the middle", MPI_UINT64_T, 3, 8, 1},
+        {"with a gap behind", apart, 1, 4, 0},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i)
+        flags_of(&w, &flags[i]);
+    OK(MPI_Type_free(&apart));
     window_close(&w);
 }
 

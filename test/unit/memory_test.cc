@@ -30,12 +30,13 @@ TYPED_TEST(Copy, APollerSeesEachPutOnce) {
     using Element = TypeParam;
     constexpr int kTakes = 1'000'000;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    alignas(64) std::array<Element, 8> memory{};
+    using Room = std::array<Element, 32>; // of any copy, as far as the compiler knows
+    alignas(64) Room memory{};
     const std::atomic_ref<Element> word(memory[0]);
     std::atomic<bool> enough{false};
     std::thread origin([&] {
         const volatile std::size_t bytes = sizeof(Element); // not known where the copy is compiled
-        for (std::array<Element, 8> number{1}; !enough; ++number[0])
+        for (Room number{1}; !enough; ++number[0])
             copy_mapped(Direction::put, number.data(), reinterpret_cast<std::byte*>(memory.data()),
                         bytes);
     });
@@ -59,7 +60,7 @@ TYPED_TEST(Copy, APollerSeesEachPutOnce) {
 
 /// Every length, every alignment, both ways, nothing beside it.
 TEST(CopyMapped, CopiesWhatItShouldAndNothingBeside) {
-    constexpr std::size_t kRoom = 48, kMost = 17;
+    constexpr std::size_t kRoom = 100, kMost = 70;
     for (std::size_t at = 8; at < 16; ++at)
         for (std::size_t from = 8; from < 16; ++from)
             for (std::size_t bytes = 0; bytes <= kMost; ++bytes)

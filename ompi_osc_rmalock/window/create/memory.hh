@@ -11,6 +11,7 @@
 #include "fabric/concept.hh"
 #include "network/reach.hh"
 #include "rmalock_api.h"
+#include "window/create/copy_once.h"
 
 namespace rmalock::window {
 
@@ -79,8 +80,7 @@ bool copy_element(Direction direction, void* origin, std::byte* target) {
 /// Copies between this process's memory and memory it maps. The two may overlap: an origin buffer
 /// may be the target's memory itself.
 ///
-/// Elements are stored once. glibc's memmove stores short ranges from both ends, so that a target
-/// that polls a flag and resets it could find it set again, while the origin is between its stores.
+/// Elements are stored once, and aligned ones at one go.
 inline void copy_mapped(Direction direction, void* origin, std::byte* target, std::size_t bytes) {
     if (bytes == 8 && copy_element<std::uint64_t>(direction, origin, target))
         return;
@@ -88,8 +88,8 @@ inline void copy_mapped(Direction direction, void* origin, std::byte* target, st
         return;
     if (bytes == 2 && copy_element<std::uint16_t>(direction, origin, target))
         return;
-    direction == Direction::put ? std::memmove(target, origin, bytes)
-                                : std::memmove(origin, target, bytes);
+    direction == Direction::put ? rmalock_copy(target, origin, bytes)
+                                : rmalock_copy(origin, target, bytes);
 }
 
 /// Copies between the origin's side and `place` (displacement 0 of the target's side), which is on
