@@ -3,6 +3,7 @@
  */
 #include "osc_rmalock.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -117,6 +118,15 @@ static void begin_to_meet(const uint64_t* processes, size_t count, void* meeting
     osc_rmalock_meet((osc_rmalock_meetings_t*)meetings, processes, count);
 }
 
+/* What PMIx calls when a meeting that took too long is over after all must still be there: MPI_Finalize
+ * closes the component next. */
+static void stay_loaded(void) {
+    Dl_info here;
+    if (0 != dladdr(&mca_osc_rmalock_component, &here)) {
+        (void)dlopen(here.dli_fname, RTLD_NOW); /* and never closed */
+    }
+}
+
 /* Until the processes that windows have linked to this one come here as well, for a bounded time.
  * Not all of the job: this component may be on some of its hosts only. */
 static void meet_linked_processes(void) {
@@ -125,6 +135,9 @@ static void meet_linked_processes(void) {
     rmalock_network_each_group(begin_to_meet, &meetings);
     while (!osc_rmalock_have_met(&meetings) && time(NULL) <= end) {
         osc_rmalock_meeting_progress(rmalock_network_progress);
+    }
+    if (!osc_rmalock_have_met(&meetings)) {
+        stay_loaded();
     }
 }
 
