@@ -23,11 +23,13 @@ step() {
     exit 1
 }
 
-# Builds the clone in $1 into $1/_build, configured for $1/_install. Repeatable.
+# Builds the clone in $1 into $1/_build, configured for $1/_install. Repeatable. Of debug information line numbers alone,
+# unless the caller has other flags: with all of it the checker takes 1.8 times as long to compile.
 steps_build() {
     step "Generate configure" autoreconf -fi "$1"
     mkdir -p "$1/_build"
-    step "Configure" env -C "$1/_build" ../configure --prefix="$1/_install"
+    step "Configure" env -C "$1/_build" ../configure --prefix="$1/_install" \
+        CFLAGS="${CFLAGS--O2 -g1}" CXXFLAGS="${CXXFLAGS--O2 -g1}"
     step "Build" make -C "$1/_build" -j"$(nproc)"
     step "Install into _install/" make -C "$1/_build" install
 }
