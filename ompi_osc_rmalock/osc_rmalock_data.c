@@ -22,7 +22,12 @@ static inline void copy_bytes(void* to, const void* from, size_t bytes) {
 }
 
 /* Elements with gaps, in memory that this process maps: Open MPI's own copy between two datatypes
- * is the fastest, since it need not ask for the runs of both. */
+ * is the fastest, since it need not ask for the runs of both. It stores by memmove, so short puts,
+ * in which there may be a flag, go run by run. */
+static inline bool open_mpi_copies(bool is_put, size_t bytes) {
+    return bytes <= ONE_ROUND && (!is_put || bytes > RMALOCK_ONCE_MOST);
+}
+
 static inline int copy_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count,
                                 struct ompi_datatype_t* origin_dt, void* memory,
                                 osc_rmalock_count_t target_count,
@@ -40,7 +45,7 @@ copied_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count
                 struct ompi_win_t* win, int* rc) {
     ptrdiff_t low, high;
     const size_t bytes = origin_dt->super.size * (size_t)origin_count;
-    if (0 == bytes || bytes > ONE_ROUND || 0 == target_count) {
+    if (0 == bytes || !open_mpi_copies(is_put, bytes) || 0 == target_count) {
         return false;
     }
     osc_rmalock_span(target_dt, (size_t)target_count, &low, &high);
@@ -106,7 +111,7 @@ static int transfer(bool is_put, const char* call, void* origin_addr,
     osc_rmalock_side_open(&theirs, NULL, (size_t)target_count, target_dt);
     rmalock_status_t status = RMALOCK_OK;
     void* memory = NULL;
-    if (range.bytes <= ONE_ROUND) {
+    if (open_mpi_copies(is_put, range.bytes)) {
         status = rmalock_find_memory(window, call, target, target_disp, theirs.layout.low,
                                      theirs.layout.high, is_put, &memory);
     }

@@ -383,7 +383,7 @@ static void beyond_2_gib(void) {
 /// Rank 1 puts rising numbers into rank 0's flag. Rank 0 takes what it finds there and leaves 0,
 /// and tells in the word behind it which number it took last.
 enum { FLAG_TAKES = 1000000, FLAG_AHEAD = 30000, FLAG_LINE = 64, FLAG_LOOKS = 1024 };
-static const double flag_seconds = 1;
+static const double flag_seconds = 0.4; // of each kind
 
 /// What is put at a time: `count` of `type`, in which the flag is element `which`, of `bytes` bytes.
 struct flag {
