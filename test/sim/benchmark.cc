@@ -55,7 +55,7 @@ class Tally {
         end_ = now;
     }
 
-    Result result(const World& world) {
+    Result result(const Cluster& cluster) {
         std::ranges::sort(latencies_);
         const auto counted = static_cast<double>(all_ - discarded_ * turns_.size());
         const Sum both{sums_[0].times + sums_[1].times, sums_[0].took + sums_[1].took};
@@ -70,7 +70,7 @@ class Tally {
                 .longest = microseconds(longest_),
                 .fewest = fewest_,
                 .seconds = microseconds(end_) / 1e6,
-                .counts = world.all_counts()};
+                .counts = cluster.all_counts()};
     }
 
   private:
@@ -154,12 +154,12 @@ struct Common {
 /// One process of a benchmark.
 class Process {
   public:
-    Process(const Run& run, const Window& window, World& world, Rank rank, Common& common)
-        : run_(run), table_(common.table), world_(world), rank_(rank),
+    Process(const Run& run, const Window& window, Cluster& cluster, Rank rank, Common& common)
+        : run_(run), table_(common.table), cluster_(cluster), rank_(rank),
           volume_(static_cast<Slot>(table_.windows()) * window.slots()), tally_(common.tally),
           cascade_(common.cascade) {
         for (Slot i = 0; i < table_.windows(); ++i) {
-            fabrics_.push_back(std::make_unique<SimFabric>(world, rank, i * window.slots()));
+            fabrics_.push_back(std::make_unique<SimFabric>(cluster, rank, i * window.slots()));
             locks_.push_back(make_lock(window, *fabrics_.back()));
         }
     }
@@ -172,9 +172,9 @@ class Process {
                 cascade(i, exclusive);
                 continue;
             }
-            const Time begin = world_.now();
+            const Time begin = cluster_.now();
             const Time inside = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
-            tally_.note(rank_, exclusive, world_.now() - begin - inside, world_.now());
+            tally_.note(rank_, exclusive, cluster_.now() - begin - inside, cluster_.now());
             if (run_.benchmark.outside)
                 compute();
         }
@@ -190,24 +190,24 @@ class Process {
         return exclusive ? model::Mode::exclusive : model::Mode::shared;
     }
     Held acquire(LockTable::LockAt place, bool exclusive) {
-        world_.wait(rank_, mode_of(exclusive));
+        cluster_.wait(rank_, mode_of(exclusive));
         const locks::Hold hold = locks_[place.window]->acquire(place.target, exclusive);
-        world_.enter(rank_, mode_of(exclusive), place.lock);
+        cluster_.enter(rank_, mode_of(exclusive), place.lock);
         return {place, exclusive, hold};
     }
-    void leave(const Held& held) { world_.leave(mode_of(held.exclusive), held.place.lock); }
+    void leave(const Held& held) { cluster_.leave(mode_of(held.exclusive), held.place.lock); }
     void release(const Held& held) {
         locks_[held.place.window]->release(held.place.target, held.exclusive, held.hold);
-        world_.pass(rank_, Time{}); // a release may have posted only
+        cluster_.pass(rank_, Time{}); // a release may have posted only
     }
 
     /// Returns how long the lock was held.
     Time locked(bool exclusive, bool writes) {
         const Held held = acquire(any_lock(), exclusive);
-        const Time entered = world_.now();
+        const Time entered = cluster_.now();
         work(writes);
         leave(held);
-        const Time inside = world_.now() - entered;
+        const Time inside = cluster_.now() - entered;
         release(held);
         return inside;
     }
@@ -216,21 +216,21 @@ class Process {
         if (rank_ == Cascade::kHolder) {
             const Held held = acquire(any_lock(), true);
             cascade_.hold(round);
-            world_.pass(rank_, Cascade::kHeld);
+            cluster_.pass(rank_, Cascade::kHeld);
             leave(held);
-            cascade_.begin_release(round, world_.now());
+            cascade_.begin_release(round, cluster_.now());
             release(held);
         } else if (rank_ >= Cascade::kFirstWaiter) {
             while (!cascade_.is_held(round))
-                world_.pass(rank_, Cascade::kLook);
+                cluster_.pass(rank_, Cascade::kLook);
             const Held held = acquire(any_lock(), exclusive);
-            cascade_.let_in(round, world_.now());
+            cascade_.let_in(round, cluster_.now());
             leave(held);
             release(held);
         }
         while (!cascade_.is_over(round))
-            world_.pass(rank_, Cascade::kLook);
-        tally_.note(rank_, exclusive, cascade_.took(round), world_.now());
+            cluster_.pass(rank_, Cascade::kLook);
+        tally_.note(rank_, exclusive, cascade_.took(round), cluster_.now());
     }
     /// All of it is the operation's.
     Time free(bool writes) {
@@ -238,21 +238,21 @@ class Process {
         return {};
     }
 
-    double chance() { return static_cast<double>(world_.random()() >> 11) * 0x1p-53; }
+    double chance() { return static_cast<double>(cluster_.random()() >> 11) * 0x1p-53; }
     LockTable::LockAt any_lock() {
         if (run_.benchmark.spread)
-            return table_.draw(world_.random(), rank_, chance() < run_.local);
+            return table_.draw(cluster_.random(), rank_, chance() < run_.local);
         const Layout& layout = run_.window.layout;
         const Rank target =
             run_.benchmark.many
-                ? static_cast<Rank>(world_.random()() % static_cast<std::uint64_t>(layout.ranks))
+                ? static_cast<Rank>(cluster_.random()() % static_cast<std::uint64_t>(layout.ranks))
                 : kTarget;
         return {static_cast<std::size_t>(target), 0, target};
     }
-    void compute() { world_.pass(rank_, nanoseconds(1000 + 3000 * chance())); }
+    void compute() { cluster_.pass(rank_, nanoseconds(1000 + 3000 * chance())); }
     void work(bool writes) {
         if (run_.benchmark.access)
-            world_.access(rank_, kTarget, sizeof(Value));
+            cluster_.access(rank_, kTarget, sizeof(Value));
         if (run_.benchmark.work) {
             fabrics_.front()->fetch_add({kTarget, Window::kData}, 1);
             compute();
@@ -263,7 +263,7 @@ class Process {
 
     /// An element of the table's, drawn.
     Word element() {
-        const auto drawn = static_cast<Slot>(world_.random()() % kTable);
+        const auto drawn = static_cast<Slot>(cluster_.random()() % kTable);
         return {kTarget, volume_ + kTableAt + drawn};
     }
     void look_up() { fabrics_.front()->get(element()); }
@@ -274,7 +274,7 @@ class Process {
         if (fabrics_.front()->compare_swap(at, 0, 1) == 0)
             return;
         const Value place = fabrics_.front()->fetch_add({kTarget, volume_ + kNextFree}, 1);
-        world_.access(rank_, kTarget, sizeof(Value));
+        cluster_.access(rank_, kTarget, sizeof(Value));
         const Word last{kTarget, volume_ + kLast};
         for (Value seen = fabrics_.front()->get(last);;) {
             const Value found = fabrics_.front()->compare_swap(last, seen, place);
@@ -286,7 +286,7 @@ class Process {
 
     const Run& run_;
     const LockTable& table_;
-    World& world_;
+    Cluster& cluster_;
     Rank rank_;
     std::vector<std::unique_ptr<SimFabric>> fabrics_; ///< by window
     std::vector<std::unique_ptr<WindowLock>> locks_;
@@ -303,15 +303,15 @@ Result run_so_often(const Run& run, const Window& window, unsigned operations) {
                                   ranks, Cascade::kFirstWaiter + 1));
     Common common{LockTable(run), Tally(ranks, operations), Cascade(ranks, operations)};
     Servers servers(window, common.table.windows());
-    World world(
+    Cluster cluster(
         run.window.layout,
         static_cast<Slot>(common.table.windows()) * window.slots() + words_of(run.benchmark),
         run.costs, run.seed,
-        [&](World& w, Rank rank) { Process(run, window, w, rank, common).repeat(operations); },
-        servers.of_each_rank(), [&](World& w, Rank self) { servers.serve(w, self); });
+        [&](Cluster& w, Rank rank) { Process(run, window, w, rank, common).repeat(operations); },
+        servers.of_each_rank(), [&](Cluster& w, Rank self) { servers.serve(w, self); });
     const auto all = static_cast<std::uint64_t>(ranks) * operations;
-    world.run(std::max(run.budget, all) * kPatience);
-    return common.tally.result(world);
+    cluster.run(std::max(run.budget, all) * kPatience);
+    return common.tally.result(cluster);
 }
 
 } // namespace

@@ -17,12 +17,12 @@ constexpr Word kRemote{1, 0}, kOwn{0, 0};
 template <class Verb>
 Time time_of(const Layout& layout, const Costs& costs, Verb verb) {
     Time took{};
-    simulate(layout, costs, [&](World& world, SimFabric& fabric) {
+    simulate(layout, costs, [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
-        const Time begin = world.now();
+        const Time begin = cluster.now();
         verb(fabric);
-        took = world.now() - begin;
+        took = cluster.now() - begin;
     });
     return took;
 }
@@ -57,11 +57,11 @@ TEST(SimulatedTime, OfAnAtomicOfTheOwnNodeDependsOnTheDomain) {
 /// When each rank but the last has done an atomic at the last.
 std::map<Rank, Time> race(const Layout& layout, const Costs& costs) {
     std::map<Rank, Time> ends;
-    simulate(layout, costs, [&](World& world, SimFabric& fabric) {
+    simulate(layout, costs, [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() == layout.ranks - 1)
             return;
         add(fabric, {layout.ranks - 1, 0});
-        ends[fabric.self()] = world.now();
+        ends[fabric.self()] = cluster.now();
     });
     return ends;
 }
@@ -87,14 +87,14 @@ TEST(SimulatedTime, MessagesOfANodeQueueAtItsAdapter) {
 
 TEST(SimulatedTime, APostedVerbTakesTheOriginItsSending) {
     Time posted{}, flushed{};
-    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
         fabric.add(kRemote, 1);
-        world.pass(0, Time{});
-        posted = world.now();
+        cluster.pass(0, Time{});
+        posted = cluster.now();
         fabric.flush(kRemote.rank);
-        flushed = world.now();
+        flushed = cluster.now();
     });
     EXPECT_EQ(posted, nanoseconds(50));
     EXPECT_EQ(flushed, nanoseconds(50 + 1000 + 200 + 1000));
@@ -109,10 +109,10 @@ TEST(SimulatedTime, ACpuThatServesIsAskedByAFlush) {
 
 TEST(SimulatedTime, AWaiterLooksWhenTheLineHasComeToIt) {
     Time woken{};
-    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() == 0) {
             fabric.await(kOwn, fabric::equals(7));
-            woken = world.now();
+            woken = cluster.now();
         } else {
             fabric.put(kOwn, 7);
         }
@@ -123,13 +123,13 @@ TEST(SimulatedTime, AWaiterLooksWhenTheLineHasComeToIt) {
 TEST(SimulatedTime, AWaitForAnotherNodesWordIsRoundTripsAndBackOffs) {
     Time seen{};
     Counts counts;
-    simulate(kThreeNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kThreeNodes, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() == 0) {
             fabric.await(kRemote, fabric::equals(1));
-            seen = world.now();
-            counts = world.counts(0);
+            seen = cluster.now();
+            counts = cluster.counts(0);
         } else if (fabric.self() == 2) {
-            world.pass(2, nanoseconds(3000));
+            cluster.pass(2, nanoseconds(3000));
             fabric.put(kRemote, 1);
         }
     });
@@ -149,9 +149,9 @@ TEST(SimulatedTime, BackOffsGrowToABound) {
 
 TEST(SimulatedTime, DataTakeBandwidth) {
     Time took{};
-    simulate(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoNodes, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() == 0)
-            world.access(0, 1, 500), took = world.now();
+            cluster.access(0, 1, 500), took = cluster.now();
     });
     EXPECT_EQ(took, nanoseconds(50 + 1000 + 30 + 500 + 1000 + 40));
 }
@@ -169,15 +169,15 @@ TEST(SimulatedTime, AWaitThatMayEndEndsInTime) {
 
 TEST(SimulatedFabric, PostedVerbsTakeEffectLaterAndWithoutAFlush) {
     Value before = 1;
-    Simulation sim(kTwoNodes, plain_costs(), [&](World& world, SimFabric& fabric) {
+    Simulation sim(kTwoNodes, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() == 0) {
             fabric.put(kRemote, 5);
-            before = world.word(kRemote);
+            before = cluster.word(kRemote);
         }
     });
-    sim.world.run();
+    sim.cluster.run();
     EXPECT_EQ(before, 0U);
-    EXPECT_EQ(sim.world.word(kRemote), 5U);
+    EXPECT_EQ(sim.cluster.word(kRemote), 5U);
 }
 
 TEST(SimulatedFabric, AFlushWaitsForWhatWasPosted) {
@@ -186,14 +186,14 @@ TEST(SimulatedFabric, AFlushWaitsForWhatWasPosted) {
             Costs costs = plain_costs(Domain::cpu, served_by);
             costs.jitter = 5; // so that the question would overtake what it is about
             Value after = 0;
-            const auto process = [&](World& world, SimFabric& fabric) {
+            const auto process = [&](Cluster& cluster, SimFabric& fabric) {
                 if (fabric.self() != 0)
                     return;
                 fabric.add({1, 0}, 1), fabric.add({2, 0}, 1), fabric.add({1, 0}, 1);
                 fabric.flush(1);
-                after = world.word({1, 0});
+                after = cluster.word({1, 0});
                 fabric.flush_all();
-                after += world.word({2, 0});
+                after += cluster.word({2, 0});
             };
             simulate(kThreeNodes, costs, process, seed);
             ASSERT_EQ(after, 3U) << "seed " << seed;
@@ -204,7 +204,7 @@ TEST(SimulatedFabric, PutsMayLandSwappedUnlessFlushed) {
     const auto last = [](bool flushed, std::uint64_t seed) {
         Costs costs = plain_costs();
         costs.jitter = 1;
-        const auto process = [=](World&, SimFabric& fabric) {
+        const auto process = [=](Cluster&, SimFabric& fabric) {
             if (fabric.self() != 0)
                 return;
             fabric.put(kRemote, 1);
@@ -213,8 +213,8 @@ TEST(SimulatedFabric, PutsMayLandSwappedUnlessFlushed) {
             fabric.put(kRemote, 2);
         };
         Simulation sim(kTwoNodes, costs, process, seed);
-        sim.world.run();
-        return sim.world.word(kRemote);
+        sim.cluster.run();
+        return sim.cluster.word(kRemote);
     };
     int swapped = 0;
     for (std::uint64_t seed = 1; seed < 50; ++seed) {
@@ -227,13 +227,13 @@ TEST(SimulatedFabric, PutsMayLandSwappedUnlessFlushed) {
 TEST(SimulatedFabric, AVerbPostedToTheOwnRankComesBeforeTheNextAtomic) {
     for (const Domain domain : {Domain::cpu, Domain::nic}) {
         Value seen = 0;
-        simulate(kTwoNodes, plain_costs(domain), [&](World& world, SimFabric& fabric) {
+        simulate(kTwoNodes, plain_costs(domain), [&](Cluster& cluster, SimFabric& fabric) {
             if (fabric.self() != 0)
                 return;
             fabric.add({0, 1}, 4);
             fabric.put(kOwn, 3);
             fabric.fetch_add(kRemote, 1);
-            seen = world.word(kOwn) + world.word({0, 1});
+            seen = cluster.word(kOwn) + cluster.word({0, 1});
         });
         EXPECT_EQ(seen, 7U);
     }
@@ -245,7 +245,7 @@ TEST(SimulatedFabric, FetchingVerbsHaveOneOrder) {
             Costs costs = plain_costs(domain);
             costs.jitter = 1;
             Value seen[2] = {1, 1};
-            const auto process = [&](World&, SimFabric& fabric) {
+            const auto process = [&](Cluster&, SimFabric& fabric) {
                 const Rank self = fabric.self();
                 if (self > 1)
                     return;
@@ -261,7 +261,7 @@ TEST(SimulatedFabric, NoAtomicIsLost) {
     for (const Domain domain : {Domain::cpu, Domain::nic}) {
         Costs costs = plain_costs(domain);
         costs.jitter = 0.5;
-        Simulation sim({8, 2, 0}, costs, [](World&, SimFabric& fabric) {
+        Simulation sim({8, 2, 0}, costs, [](Cluster&, SimFabric& fabric) {
             for (int i = 0; i < 100; ++i) {
                 fabric.fetch_add({3, 0}, 1);
                 Value v = fabric.get({4, 0});
@@ -269,24 +269,24 @@ TEST(SimulatedFabric, NoAtomicIsLost) {
                     v = fabric.get({4, 0});
             }
         });
-        sim.world.run();
-        EXPECT_EQ(sim.world.word({3, 0}), 800U);
-        EXPECT_EQ(sim.world.word({4, 0}), 800U);
+        sim.cluster.run();
+        EXPECT_EQ(sim.cluster.word({3, 0}), 800U);
+        EXPECT_EQ(sim.cluster.word({4, 0}), 800U);
     }
 }
 
 TEST(SimulatedFabric, ScansReadAndAddEachAddsEverywhere) {
     std::vector<Value> out(8);
     Counts counts;
-    simulate(kTwoOfTwo, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoOfTwo, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         if (fabric.self() != 0)
             return;
         const std::vector<Rank> ranks{0, 1, 2, 3};
         fabric.add_each(ranks, 8, 5);
         fabric.add_each(ranks, 16, 6);
-        const std::uint64_t before = world.counts(0).round_trips;
+        const std::uint64_t before = cluster.counts(0).round_trips;
         fabric.scan(ranks, 8, 8, out);
-        counts = world.counts(0);
+        counts = cluster.counts(0);
         counts.round_trips -= before;
     });
     EXPECT_EQ(out, (std::vector<Value>{5, 6, 5, 6, 5, 6, 5, 6}));
@@ -296,23 +296,23 @@ TEST(SimulatedFabric, ScansReadAndAddEachAddsEverywhere) {
 TEST(SimulatedFabric, FetchEachTakesOneRoundTrip) {
     std::vector<Value> first(4), second(4);
     Counts counts;
-    simulate(kTwoOfTwo, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate(kTwoOfTwo, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         using fabric::Rmw;
         if (fabric.self() != 0)
             return;
         const std::vector<Rmw> adds{Rmw::fetch_add({0, 8}, 1), Rmw::fetch_add({1, 8}, 2),
                                     Rmw::fetch_add({2, 8}, 3), Rmw::fetch_add({3, 8}, 4)};
         fabric.fetch_each(adds, first);
-        const std::uint64_t before = world.counts(0).round_trips;
+        const std::uint64_t before = cluster.counts(0).round_trips;
         const std::vector<Rmw> mixed{Rmw::swap({0, 8}, 9), Rmw::compare_swap({1, 8}, 2, 9),
                                      Rmw::compare_swap({2, 8}, 2, 9), Rmw::swap({3, 8}, 9)};
         fabric.fetch_each(mixed, second);
-        counts = world.counts(0);
+        counts = cluster.counts(0);
         counts.round_trips -= before;
-        EXPECT_EQ(world.word({0, 8}), 9U);
-        EXPECT_EQ(world.word({1, 8}), 9U);
-        EXPECT_EQ(world.word({2, 8}), 3U);
-        EXPECT_EQ(world.word({3, 8}), 9U);
+        EXPECT_EQ(cluster.word({0, 8}), 9U);
+        EXPECT_EQ(cluster.word({1, 8}), 9U);
+        EXPECT_EQ(cluster.word({2, 8}), 3U);
+        EXPECT_EQ(cluster.word({3, 8}), 9U);
     });
     EXPECT_EQ(first, (std::vector<Value>{0, 0, 0, 0}));
     EXPECT_EQ(second, (std::vector<Value>{1, 2, 3, 4}));
@@ -321,12 +321,12 @@ TEST(SimulatedFabric, FetchEachTakesOneRoundTrip) {
 
 TEST(SimulatedFabric, SleepersOfALineAreWokenByTheirOwnWord) {
     std::vector<Rank> order;
-    simulate({3, 3, 0}, plain_costs(), [&](World& world, SimFabric& fabric) {
+    simulate({3, 3, 0}, plain_costs(), [&](Cluster& cluster, SimFabric& fabric) {
         const Rank self = fabric.self();
         if (self == 2) {
-            world.pass(self, nanoseconds(1000));
+            cluster.pass(self, nanoseconds(1000));
             fabric.put({0, 1}, 1);
-            world.pass(self, nanoseconds(1000));
+            cluster.pass(self, nanoseconds(1000));
             fabric.put({0, 0}, 1);
         } else {
             fabric.await({0, static_cast<Slot>(self)}, fabric::equals(1));
@@ -340,13 +340,13 @@ TEST(SimulatedFabric, TheSameSeedIsTheSameRun) {
     const auto end = [](std::uint64_t seed) {
         Costs costs = plain_costs();
         costs.jitter = 0.5;
-        const auto process = [](World&, SimFabric& fabric) {
+        const auto process = [](Cluster&, SimFabric& fabric) {
             for (int i = 0; i < 20; ++i)
                 fabric.fetch_add({i % 4, 0}, 1);
         };
         Simulation sim(kTwoOfTwo, costs, process, seed);
-        sim.world.run();
-        return sim.world.now();
+        sim.cluster.run();
+        return sim.cluster.now();
     };
     EXPECT_EQ(end(1), end(1));
     EXPECT_NE(end(1), end(2));
@@ -358,7 +358,7 @@ template <class Process>
 Failure failure_of(const Layout& layout, Process process, std::uint64_t most_verbs = 0) {
     Simulation sim(layout, plain_costs(), process);
     try {
-        sim.world.run(most_verbs);
+        sim.cluster.run(most_verbs);
     } catch (const Failure& failure) {
         return failure;
     }
@@ -366,8 +366,8 @@ Failure failure_of(const Layout& layout, Process process, std::uint64_t most_ver
 }
 
 TEST(SimulatedFabric, ADeadlockNamesProcessLineAndWord) {
-    const Failure failure = failure_of(kTwoNodes, [](World& world, SimFabric& fabric) {
-        world.wait(fabric.self(), model::Mode::exclusive);
+    const Failure failure = failure_of(kTwoNodes, [](Cluster& cluster, SimFabric& fabric) {
+        cluster.wait(fabric.self(), model::Mode::exclusive);
         if (fabric.self() == 1)
             fabric.await({1, 9}, fabric::equals(1));
     });
@@ -380,29 +380,29 @@ TEST(SimulatedFabric, ADeadlockNamesProcessLineAndWord) {
 
 TEST(SimulatedFabric, AWriterBesideAnybodyIsReported) {
     for (const auto other : {model::Mode::exclusive, model::Mode::shared}) {
-        const Failure failure = failure_of(kTwoNodes, [=](World& world, SimFabric& fabric) {
+        const Failure failure = failure_of(kTwoNodes, [=](Cluster& cluster, SimFabric& fabric) {
             const auto mode = fabric.self() == 0 ? model::Mode::exclusive : other;
-            world.wait(fabric.self(), mode);
-            world.enter(fabric.self(), mode);
+            cluster.wait(fabric.self(), mode);
+            cluster.enter(fabric.self(), mode);
         });
         EXPECT_EQ(failure.kind, Failure::exclusion);
         EXPECT_NE(std::string(failure.what()).find("rank 1"), std::string::npos);
     }
-    Simulation readers(kTwoNodes, plain_costs(), [](World& world, SimFabric& fabric) {
-        world.enter(fabric.self(), model::Mode::shared);
+    Simulation readers(kTwoNodes, plain_costs(), [](Cluster& cluster, SimFabric& fabric) {
+        cluster.enter(fabric.self(), model::Mode::shared);
     });
-    EXPECT_NO_THROW(readers.world.run());
+    EXPECT_NO_THROW(readers.cluster.run());
 }
 
 TEST(SimulatedFabric, ARunThatDoesNotEndIsStopped) {
-    const auto forever = [](World&, SimFabric& fabric) {
+    const auto forever = [](Cluster&, SimFabric& fabric) {
         fabric.await(kRemote, [](Value v) { return v > 0; });
     };
     EXPECT_EQ(failure_of(kThreeNodes, forever, 1000).kind, Failure::endless);
 }
 
 TEST(SimulatedFabric, AWordThatIsNotThereIsNamed) {
-    const Failure failure = failure_of(kTwoNodes, [](World&, SimFabric& fabric) {
+    const Failure failure = failure_of(kTwoNodes, [](Cluster&, SimFabric& fabric) {
         fabric.fetch_add({1, kSlots}, 1);
     });
     EXPECT_EQ(failure.kind, Failure::wild_word);

@@ -25,8 +25,8 @@ test_sim_librmalock_sim_la_SOURCES = \
 	test/sim/sweep.hh \
 	test/sim/window.cc \
 	test/sim/window.hh \
-	test/sim/world.cc \
-	test/sim/world.hh \
+	test/sim/cluster.cc \
+	test/sim/cluster.hh \
 	ompi_osc_rmalock/locks/window_lock/lock_config.cc \
 	$(topology_sources) \
 	$(model_headers)

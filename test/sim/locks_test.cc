@@ -20,35 +20,35 @@ WindowRequest two_nodes(const std::string& lock) {
     return {.lock = lock, .layout = {2, 1, 0}, .thresholds = kAsShipped};
 }
 
-/// `process(world, fabric, lock)` on rank 0 of two nodes, which has the lock.
+/// `process(cluster, fabric, lock)` on rank 0 of two nodes, which has the lock.
 template <class Process>
 void on_rank_0(const std::string& lock, const Costs& costs, Process process) {
     const Window window(two_nodes(lock));
     Servers servers(window, 1);
-    const auto on_each = [&](World& w, Rank rank) {
+    const auto on_each = [&](Cluster& w, Rank rank) {
         SimFabric fabric(w, rank);
         if (rank == 0)
             process(w, fabric, *make_lock(window, fabric));
     };
-    World world(window.request().layout, window.slots(), costs, 1, on_each, servers.of_each_rank(),
-                [&](World& w, Rank self) { servers.serve(w, self); });
-    world.run();
+    Cluster cluster(window.request().layout, window.slots(), costs, 1, on_each,
+                    servers.of_each_rank(), [&](Cluster& w, Rank self) { servers.serve(w, self); });
+    cluster.run();
 }
 
 TEST(SimulatedLocks, AReaderOfAnotherNodesTargetPaysARoundTripAndItsService) {
     Time took{};
-    on_rank_0("pf_mcs", plain_costs(), [&](World& world, SimFabric&, WindowLock& lock) {
+    on_rank_0("pf_mcs", plain_costs(), [&](Cluster& cluster, SimFabric&, WindowLock& lock) {
         lock.acquire(1, false);
-        took = world.now();
+        took = cluster.now();
     });
     EXPECT_EQ(took, nanoseconds(50 + 1000 + 200 + 1000 + 40));
 }
 
 TEST(SimulatedLocks, AnExclusiveReadsTheGatesMarkBesideItAndCountsItselfTwice) {
     Time took{};
-    on_rank_0("pf_mcs", plain_costs(), [&](World& world, SimFabric&, WindowLock& lock) {
+    on_rank_0("pf_mcs", plain_costs(), [&](Cluster& cluster, SimFabric&, WindowLock& lock) {
         lock.acquire(1, true);
-        took = world.now();
+        took = cluster.now();
     });
     // Its holder record and the mark, both for the first time; then the lock's own atomic.
     EXPECT_EQ(took, nanoseconds(100 + 50 + 1000 + 200 + 1000 + 40 + 100));
@@ -105,13 +105,13 @@ constexpr unsigned kWalks = 1000, kWarmUp = 100;
 
 /// Messages and round trips of a walk of `path`, as perf/paths counts them.
 template <class Path>
-std::array<double, 2> counted(World& world, Path path) {
+std::array<double, 2> counted(Cluster& cluster, Path path) {
     for (unsigned i = 0; i < kWarmUp; ++i)
         path();
-    const Counts before = world.counts(0);
+    const Counts before = cluster.counts(0);
     for (unsigned i = 0; i < kWalks; ++i)
         path();
-    const Counts after = world.counts(0);
+    const Counts after = cluster.counts(0);
     return {static_cast<double>(after.messages - before.messages) / kWalks,
             static_cast<double>(after.round_trips - before.round_trips) / kWalks};
 }
@@ -135,13 +135,13 @@ TEST(SimulatedLocks, UncontendedPathsHaveTheVerbsOfTheComponent) {
             const auto& paths = recorded[key];
             const Costs costs =
                 plain_costs(domain, domain == Domain::cpu ? ServedBy::cpu : ServedBy::adapter);
-            on_rank_0(name, costs, [&](World& world, SimFabric&, WindowLock& lock) {
+            on_rank_0(name, costs, [&](Cluster& cluster, SimFabric&, WindowLock& lock) {
                 const auto one = [&](bool exclusive) {
                     lock.release(1, exclusive, lock.acquire(1, exclusive));
                 };
-                expect_recorded(paths, "lock_shared", counted(world, [&] { one(false); }));
-                expect_recorded(paths, "lock_exclusive", counted(world, [&] { one(true); }));
-                expect_recorded(paths, "lock_all", counted(world, [&] {
+                expect_recorded(paths, "lock_shared", counted(cluster, [&] { one(false); }));
+                expect_recorded(paths, "lock_exclusive", counted(cluster, [&] { one(true); }));
+                expect_recorded(paths, "lock_all", counted(cluster, [&] {
                                     lock.acquire_all();
                                     lock.release_all();
                                 }));

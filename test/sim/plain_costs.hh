@@ -31,22 +31,22 @@ inline Costs plain_costs(fabric::Domain domain = fabric::Domain::nic,
 
 inline constexpr Slot kSlots = 64;
 
-/// Runs `process(world, fabric)` on each rank.
+/// Runs `process(cluster, fabric)` on each rank.
 template <class Process>
 class Simulation {
   public:
     Simulation(const Layout& layout, const Costs& costs, Process process, std::uint64_t seed = 1)
-        : world(layout, kSlots, costs, seed, [process](World& w, Rank rank) {
+        : cluster(layout, kSlots, costs, seed, [process](Cluster& w, Rank rank) {
               SimFabric fabric(w, rank);
               process(w, fabric);
           }) {}
 
-    World world;
+    Cluster cluster;
 };
 
 template <class Process>
 void simulate(const Layout& layout, const Costs& costs, Process process, std::uint64_t seed = 1) {
-    Simulation(layout, costs, process, seed).world.run();
+    Simulation(layout, costs, process, seed).cluster.run();
 }
 
 } // namespace rmalock::sim

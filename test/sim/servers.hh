@@ -15,9 +15,9 @@ class Servers {
         : window_(window), each_(has_servers(window) ? static_cast<Rank>(windows) : 0) {}
 
     Rank of_each_rank() const { return each_; }
-    void serve(World& world, Rank self) {
-        const Rank ranks = world.layout().ranks;
-        One& mine = all_.emplace_back(world, self, static_cast<Slot>(self / ranks - 1), window_);
+    void serve(Cluster& cluster, Rank self) {
+        const Rank ranks = cluster.layout().ranks;
+        One& mine = all_.emplace_back(cluster, self, static_cast<Slot>(self / ranks - 1), window_);
         for (locks::Value seen = 0;;)
             seen = mine.lock->serve(self % ranks, seen);
     }
@@ -26,8 +26,8 @@ class Servers {
     struct One {
         SimFabric fabric;
         std::unique_ptr<WindowLock> lock;
-        One(World& world, Rank self, Slot number, const Window& window)
-            : fabric(world, self, number * window.slots()), lock(make_server(window, fabric)) {}
+        One(Cluster& cluster, Rank self, Slot number, const Window& window)
+            : fabric(cluster, self, number * window.slots()), lock(make_server(window, fabric)) {}
     };
     const Window& window_;
     Rank each_;

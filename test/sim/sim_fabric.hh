@@ -9,7 +9,7 @@
 
 #include "fabric/adapter.hh"
 #include "fabric/waiter.hh"
-#include "sim/world.hh"
+#include "sim/cluster.hh"
 
 namespace rmalock::sim {
 
@@ -22,14 +22,15 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
 
   public:
     /// `first`: of each rank's words, the first of the window.
-    EventFabric(World& world, Rank self, Slot first) : world_(world), self_(self), first_(first) {}
+    EventFabric(Cluster& cluster, Rank self, Slot first)
+        : cluster_(cluster), self_(self), first_(first) {}
 
     Rank self() const { return self_; }
-    Rank size() const { return world_.layout().ranks; }
+    Rank size() const { return cluster_.layout().ranks; }
     bool same_node(Rank other) const {
-        return world_.layout().node(self_) == world_.layout().node(other);
+        return cluster_.layout().node(self_) == cluster_.layout().node(other);
     }
-    Domain domain() const { return world_.costs().domain; }
+    Domain domain() const { return cluster_.costs().domain; }
 
     Value get(Word w) { return perform(on(Verb::get, w)); }
     Value fetch_add(Word w, Value v) { return perform(on(Verb::fetch_add, w, v)); }
@@ -43,7 +44,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
             return fabric::fetch_then_get_by(*this, rmw, first, out);
         const VerbCall operation = of(rmw);
         if (domain() == Domain::nic)
-            return world_.fetch_then_get(self_, operation, first_ + first, out);
+            return cluster_.fetch_then_get(self_, operation, first_ + first, out);
         // As the component, which has no order between a CPU's atomic and an adapter's read.
         const Value before = perform(operation);
         scan(std::span(&rmw.word.rank, 1), first, 1, out);
@@ -52,18 +53,18 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
 
     void put(Word w, Value v) { post(on(Verb::put, w, v)); }
     void add(Word w, Value v) { post(on(Verb::fetch_add, w, v)); }
-    Value near_fetch_add(Word w, Value v) { return world_.cpu(self_, on(Verb::fetch_add, w, v)); }
-    Value near_swap(Word w, Value v) { return world_.cpu(self_, on(Verb::swap, w, v)); }
+    Value near_fetch_add(Word w, Value v) { return cluster_.cpu(self_, on(Verb::fetch_add, w, v)); }
+    Value near_swap(Word w, Value v) { return cluster_.cpu(self_, on(Verb::swap, w, v)); }
     Value near_compare_swap(Word w, Value expected, Value desired) {
-        return world_.cpu(self_, on(Verb::compare_swap, w, desired, expected));
+        return cluster_.cpu(self_, on(Verb::compare_swap, w, desired, expected));
     }
-    void near_add(Word w, Value v) { world_.cpu(self_, on(Verb::fetch_add, w, v)); }
+    void near_add(Word w, Value v) { cluster_.cpu(self_, on(Verb::fetch_add, w, v)); }
     /// The CPU's, whatever the domain; far words as in fabric/hybrid.hh.
     void add_single_writer(Word w, Value v) {
         const VerbCall add = on(Verb::fetch_add, w, v);
-        same_node(w.rank) ? world_.cpu(self_, add) : world_.fetch(self_, add);
+        same_node(w.rank) ? cluster_.cpu(self_, add) : cluster_.fetch(self_, add);
     }
-    void fence_node() { world_.pass(self_, world_.costs().fence); }
+    void fence_node() { cluster_.pass(self_, cluster_.costs().fence); }
 
     void scan(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const auto each = static_cast<Slot>(out.size() / ranks.size());
@@ -76,7 +77,7 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
             if (same_node(ranks[i]))
                 read(ranks.subspan(i, end - i), first, stride, part);
             else
-                world_.scan(self_, ranks.subspan(i, end - i), first_ + first, stride, part);
+                cluster_.scan(self_, ranks.subspan(i, end - i), first_ + first, stride, part);
             i = end;
         }
     }
@@ -99,11 +100,11 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
             }
         }
         if (!far.empty())
-            world_.fetch_each(self_, far, answers);
+            cluster_.fetch_each(self_, far, answers);
     }
 
-    void flush(Rank home) { world_.flush(self_, home); }
-    void flush_all() { world_.flush(self_, World::kAll); }
+    void flush(Rank home) { cluster_.flush(self_, home); }
+    void flush_all() { cluster_.flush(self_, Cluster::kAll); }
 
     template <fabric::Predicate P>
     Value await(Word w, P pred) {
@@ -122,16 +123,16 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         if (time.count() == 0)
             return {};
         return {
-            Clock::time_point(std::chrono::duration_cast<Clock::duration>(world_.now()) + time)};
+            Clock::time_point(std::chrono::duration_cast<Clock::duration>(cluster_.now()) + time)};
     }
     /// As many pauses as the shipped waits make (fabric/waiter.hh).
     void backoff(unsigned attempt) {
         using fabric::Waiter;
         const unsigned pauses = std::min(Waiter::kMaxBackoffPauses, 8U << std::min(attempt, 16U));
-        world_.pass(self_, pauses * world_.costs().pause);
+        cluster_.pass(self_, pauses * cluster_.costs().pause);
     }
 
-    void from(const At& at) { world_.from(self_, at); }
+    void from(const At& at) { cluster_.from(self_, at); }
 
   private:
     VerbCall on(Verb verb, Word w, Value operand = 0, Value expected = 0) const {
@@ -149,15 +150,16 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
                (domain() == Domain::cpu || !is_atomic(operation.verb));
     }
     Value perform(const VerbCall& operation) {
-        return by_cpu(operation) ? world_.cpu(self_, operation) : world_.fetch(self_, operation);
+        return by_cpu(operation) ? cluster_.cpu(self_, operation)
+                                 : cluster_.fetch(self_, operation);
     }
     void post(const VerbCall& operation) {
         if (by_cpu(operation))
-            world_.cpu(self_, operation);
+            cluster_.cpu(self_, operation);
         else if (operation.word.rank == self_)
-            world_.fetch(self_, operation); // the network does not order it before the next one
+            cluster_.fetch(self_, operation); // the network does not order it before the next one
         else
-            world_.post(self_, operation);
+            cluster_.post(self_, operation);
     }
     void read(std::span<const Rank> ranks, Slot first, Slot stride, std::span<Value> out) {
         const auto each = static_cast<Slot>(out.size() / ranks.size());
@@ -171,13 +173,13 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         const auto holds = [](const void* p, Value v) -> bool {
             return (*static_cast<const P*>(p))(v);
         };
-        if (world_.sleep_until(self_, {w.rank, first_ + w.slot}, holds, &pred, end))
-            return world_.seen(self_);
+        if (cluster_.sleep_until(self_, {w.rank, first_ + w.slot}, holds, &pred, end))
+            return cluster_.seen(self_);
         return std::nullopt;
     }
     template <class P>
     std::optional<Value> await_far(Word w, const P& pred, Time end) {
-        for (unsigned attempt = 0; world_.now() < end; ++attempt) {
+        for (unsigned attempt = 0; cluster_.now() < end; ++attempt) {
             backoff(attempt);
             if (const Value seen = get(w); pred(seen))
                 return seen;
@@ -185,10 +187,10 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
         return std::nullopt;
     }
     static Time virtual_time(Moment end) {
-        return end.ever() ? Time(end.time.time_since_epoch()) : World::kNever;
+        return end.ever() ? Time(end.time.time_since_epoch()) : Cluster::kNever;
     }
 
-    World& world_;
+    Cluster& cluster_;
     Rank self_;
     Slot first_;
 };
@@ -196,7 +198,8 @@ class EventFabric : public fabric::FabricBase<EventFabric> {
 /// The same, told by its callers which line of theirs makes a verb.
 class SimFabric : public fabric::Adapter<SimFabric, EventFabric> {
   public:
-    SimFabric(World& world, Rank self, Slot first = 0) : Adapter(EventFabric(world, self, first)) {}
+    SimFabric(Cluster& cluster, Rank self, Slot first = 0)
+        : Adapter(EventFabric(cluster, self, first)) {}
 };
 
 static_assert(fabric::Fabric<SimFabric>);

@@ -26,4 +26,5 @@ test_ucx_test_asan_SOURCES = $(ucx_test_sources) $(librmalock_ucx_la_SOURCES)
 test_ucx_test_asan_CPPFLAGS = $(ucx_test_cppflags)
 test_ucx_test_asan_CXXFLAGS = $(AM_CXXFLAGS) $(asan_flags)
 test_ucx_test_asan_LDADD = $(UCX_LIBS) $(GTEST_LIBS)
+$(test_ucx_test_asan_OBJECTS): CXXFLAGS += -O1
 endif

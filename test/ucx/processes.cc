@@ -120,8 +120,8 @@ Worker::Options default_options(const Processes& world) {
 }
 
 Site::Site(Processes& the_world, Worker::Options options, std::size_t words)
-    : world(the_world), rank(world.rank()), size(world.size()),
-      owned(std::make_unique<Worker>(options)), worker(*owned), memory(words),
+    : world(the_world), rank(world.rank()), size(world.size()), memory(words),
+      owned(std::make_unique<Worker>(options)), worker(*owned),
       registration(worker, memory.data(), memory.size() * sizeof(std::uint64_t)) {
     waiter.yield = true; // there are more processes than cores
     const auto everybody = world.gather(worker.address());

@@ -60,9 +60,10 @@ struct Site {
     Processes& world;
     int rank, size;
     fabric::Waiter waiter;
+    /// Ahead of the worker: while that disconnects it still answers what others have asked and wait for no more.
+    std::vector<std::uint64_t> memory;
     std::unique_ptr<Worker> owned;
     Worker& worker;
-    std::vector<std::uint64_t> memory;
     Registration registration;
     std::vector<Peer*> peers;
     std::vector<RemoteKey> keys;

@@ -1,5 +1,5 @@
-// The simulated machine; see world.hh.
-#include "sim/world.hh"
+// The simulated machine; see cluster.hh.
+#include "sim/cluster.hh"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 
 namespace rmalock::sim {
 
-World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
-             Process process)
-    : World(layout, slots, costs, seed, std::move(process), 0, {}) {}
+Cluster::Cluster(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
+                 Process process)
+    : Cluster(layout, slots, costs, seed, std::move(process), 0, {}) {}
 
-World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
-             Process process, Rank servers, Process server)
+Cluster::Cluster(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
+                 Process process, Rank servers, Process server)
     : layout_(layout), costs_(costs), process_(std::move(process)), server_(std::move(server)),
       memory_(layout.ranks, slots), random_(seed),
       states_(static_cast<std::size_t>(layout.ranks * (1 + servers))),
@@ -24,23 +24,24 @@ World::World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t
     for (Rank r = 0; r < layout.ranks * (1 + servers); ++r)
         starts_.push_back({this, r});
     for (Start& start : starts_) {
-        fibers_.push_back(std::make_unique<model::Fiber>(&World::run_process, &start,
+        fibers_.push_back(std::make_unique<model::Fiber>(&Cluster::run_process, &start,
                                                          stacks_.bottom(fibers_.size())));
         queue_.push(Time{}, Event::resume, static_cast<std::uint32_t>(start.rank));
     }
 }
 
-void World::run_process(void* start) {
+void Cluster::run_process(void* start) {
     const Start& self = *static_cast<const Start*>(start);
     try {
-        World& world = *self.world;
-        (self.rank < world.layout_.ranks ? world.process_ : world.server_)(world, self.rank);
+        Cluster& cluster = *self.cluster;
+        (self.rank < cluster.layout_.ranks ? cluster.process_ : cluster.server_)(cluster,
+                                                                                 self.rank);
     } catch (...) { // it must not leave the fiber
-        self.world->thrown_ = std::current_exception();
+        self.cluster->thrown_ = std::current_exception();
     }
 }
 
-void World::run(std::uint64_t most_verbs) {
+void Cluster::run(std::uint64_t most_verbs) {
     while (!queue_.empty()) {
         const Event event = queue_.pop();
         now_ = event.time;
@@ -54,7 +55,7 @@ void World::run(std::uint64_t most_verbs) {
         fail_stuck();
 }
 
-void World::happen(const Event& event) {
+void Cluster::happen(const Event& event) {
     const Rank rank = static_cast<Rank>(event.what); // of all but messages
     switch (event.kind) {
     case Event::resume:
@@ -77,40 +78,40 @@ void World::happen(const Event& event) {
 
 // ---- processes ---------------------------------------------------------------------------------
 
-void World::go_on(Rank rank) {
+void Cluster::go_on(Rank rank) {
     model::Fiber& fiber = *fibers_[static_cast<std::size_t>(rank)];
     fiber.resume();
     finished_ += rank < layout_.ranks && fiber.finished();
 }
 
-void World::suspend(Rank rank) {
+void Cluster::suspend(Rank rank) {
     fibers_[static_cast<std::size_t>(rank)]->suspend();
 }
 
-void World::suspend_until(Rank rank, Time time) {
+void Cluster::suspend_until(Rank rank, Time time) {
     queue_.push(time, Event::resume, static_cast<std::uint32_t>(rank));
     suspend(rank);
 }
 
 /// Lets the others catch up with a process that has gone on while it sent messages.
-void World::settle(Rank rank) {
+void Cluster::settle(Rank rank) {
     const Time ahead = std::exchange(at(rank).ahead, Time{});
     if (ahead != Time{})
         suspend_until(rank, now_ + ahead);
 }
 
-void World::pass(Rank rank, Time time) {
+void Cluster::pass(Rank rank, Time time) {
     const Time ahead = std::exchange(at(rank).ahead, Time{});
     suspend_until(rank, now_ + ahead + time);
 }
 
-void World::access(Rank rank, Rank target, std::size_t bytes) {
+void Cluster::access(Rank rank, Rank target, std::size_t bytes) {
     if (layout_.node(rank) == layout_.node(target))
         return pass(rank, costs_.near + costs_.moving(bytes));
     fetch(rank, {.verb = Verb::data, .word = {target, 0}, .bytes = bytes});
 }
 
-Counts World::all_counts() const {
+Counts Cluster::all_counts() const {
     Counts all;
     for (const State& state : states_) {
         all.verbs += state.counts.verbs;
@@ -122,13 +123,13 @@ Counts World::all_counts() const {
 
 // ---- verbs of a CPU on words of its node -------------------------------------------------------
 
-void World::demand(Rank rank, Word word) const {
+void Cluster::demand(Rank rank, Word word) const {
     if (!memory_.has(word))
         throw Failure(Failure::wild_word, fmt::format("{} names word {}[{}], which is not there",
                                                       description(rank), word.rank, word.slot));
 }
 
-Value World::cpu(Rank rank, const VerbCall& operation) {
+Value Cluster::cpu(Rank rank, const VerbCall& operation) {
     demand(rank, operation.word);
     settle(rank);
     State& state = at(rank);
@@ -149,11 +150,11 @@ Value World::cpu(Rank rank, const VerbCall& operation) {
     return state.result;
 }
 
-World::Cached& World::entry(State& state, Word word) {
+Cluster::Cached& Cluster::entry(State& state, Word word) {
     return state.cache[memory_.line_number(word) % state.cache.size()];
 }
 
-void World::take_effect(Rank rank) {
+void Cluster::take_effect(Rank rank) {
     State& state = at(rank);
     const Word word = state.operation.word;
     Line& line = memory_.line(word);
@@ -166,7 +167,7 @@ void World::take_effect(Rank rank) {
 }
 
 /// Returns what the word was.
-Value World::apply(const VerbCall& operation) {
+Value Cluster::apply(const VerbCall& operation) {
     Value& word = memory_[operation.word];
     const Value before = word;
     switch (operation.verb) {
@@ -191,7 +192,7 @@ Value World::apply(const VerbCall& operation) {
 }
 
 /// All waiters of the word look at it; the line has to come to them first.
-void World::changed(Word word) {
+void Cluster::changed(Word word) {
     Line& line = memory_.line(word);
     line.owner = 0;
     ++line.version;
@@ -204,7 +205,7 @@ void World::changed(Word word) {
 
 // ---- waits for words of the node ---------------------------------------------------------------
 
-bool World::sleep_until(Rank rank, Word word, Holds holds, const void* predicate, Time end) {
+bool Cluster::sleep_until(Rank rank, Word word, Holds holds, const void* predicate, Time end) {
     State& state = at(rank);
     if (end <= now_)
         return false;
@@ -221,7 +222,7 @@ bool World::sleep_until(Rank rank, Word word, Holds holds, const void* predicate
     return !state.in_vain;
 }
 
-void World::look(Rank rank) {
+void Cluster::look(Rank rank) {
     State& state = at(rank);
     if (state.awaited.rank < 0 || !std::exchange(state.look_noted, false))
         return; // its time has come before
@@ -233,7 +234,7 @@ void World::look(Rank rank) {
         end_wait(rank, false);
 }
 
-void World::end_wait(Rank rank, bool in_vain) {
+void Cluster::end_wait(Rank rank, bool in_vain) {
     State& state = at(rank);
     Rank* link = &memory_.line(state.awaited).waiter;
     while (*link != rank + 1)
@@ -246,7 +247,7 @@ void World::end_wait(Rank rank, bool in_vain) {
 
 // ---- messages ----------------------------------------------------------------------------------
 
-Time World::way(Rank from, Rank to) {
+Time Cluster::way(Rank from, Rank to) {
     const Time base = layout_.node(from) == layout_.node(to) ? costs_.loopback
                       : layout_.same_rack(from, to)          ? costs_.rack
                                                              : costs_.machine;
@@ -255,11 +256,11 @@ Time World::way(Rank from, Rank to) {
                                                  evenly));
 }
 
-std::size_t World::server(Rank home) const {
+std::size_t Cluster::server(Rank home) const {
     return static_cast<std::size_t>(costs_.served_by == ServedBy::cpu ? home : layout_.node(home));
 }
 
-Time World::service(const Message& message) const {
+Time Cluster::service(const Message& message) const {
     const std::size_t words = std::size_t{message.words - 1} * message.stride * sizeof(Value);
     const Time along =
         message.along.empty() ? Time{} : costs_.serve + costs_.moving(message.along.size_bytes());
@@ -267,7 +268,7 @@ Time World::service(const Message& message) const {
            costs_.moving(message.operation.bytes + words);
 }
 
-void World::send(Rank rank, const Message& message) {
+void Cluster::send(Rank rank, const Message& message) {
     demand(rank, message.operation.word);
     State& state = at(rank);
     if (message.operation.verb != Verb::flush) // what a flush asks is no verb
@@ -292,7 +293,7 @@ void World::send(Rank rank, const Message& message) {
 }
 
 /// What serves the home serves one message after another.
-void World::arrive(std::uint32_t number) {
+void Cluster::arrive(std::uint32_t number) {
     const Message& message = messages_[number];
     Time& free = server_free_[server(message.operation.word.rank)];
     const Time begin = std::max(now_, free);
@@ -303,7 +304,7 @@ void World::arrive(std::uint32_t number) {
         queue_.push(begin, Event::serve, number);
 }
 
-void World::serve(std::uint32_t number) {
+void Cluster::serve(std::uint32_t number) {
     const Message message = messages_[number];
     free_messages_.push_back(number);
     VerbCall operation = message.operation;
@@ -327,14 +328,14 @@ void World::serve(std::uint32_t number) {
                     static_cast<std::uint32_t>(message.origin));
 }
 
-void World::await_answers(Rank rank) {
+void Cluster::await_answers(Rank rank) {
     State& state = at(rank);
     ++state.counts.round_trips;
     suspend(rank);
     state.ahead = state.answered = Time{};
 }
 
-Value World::fetch(Rank rank, const VerbCall& operation) {
+Value Cluster::fetch(Rank rank, const VerbCall& operation) {
     State& state = at(rank);
     state.answers_to_come = 1;
     send(rank, {.origin = rank, .answered = true, .operation = operation, .out = &state.result});
@@ -342,8 +343,8 @@ Value World::fetch(Rank rank, const VerbCall& operation) {
     return state.result;
 }
 
-Value World::fetch_then_get(Rank rank, const VerbCall& operation, Slot first,
-                            std::span<Value> out) {
+Value Cluster::fetch_then_get(Rank rank, const VerbCall& operation, Slot first,
+                              std::span<Value> out) {
     State& state = at(rank);
     state.answers_to_come = 1;
     ++state.counts.verbs,
@@ -358,8 +359,8 @@ Value World::fetch_then_get(Rank rank, const VerbCall& operation, Slot first,
     return state.result;
 }
 
-void World::scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride,
-                 std::span<Value> out) {
+void Cluster::scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride,
+                   std::span<Value> out) {
     const auto each = static_cast<Slot>(out.size() / ranks.size());
     at(rank).answers_to_come = static_cast<std::uint32_t>(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -372,8 +373,8 @@ void World::scan(Rank rank, std::span<const Rank> ranks, Slot first, Slot stride
     await_answers(rank);
 }
 
-void World::fetch_each(Rank rank, std::span<const VerbCall> operations,
-                       std::span<Value* const> out) {
+void Cluster::fetch_each(Rank rank, std::span<const VerbCall> operations,
+                         std::span<Value* const> out) {
     at(rank).answers_to_come = static_cast<std::uint32_t>(operations.size());
     for (std::size_t i = 0; i < operations.size(); ++i)
         send(rank, {.origin = rank, .answered = true, .operation = operations[i], .out = out[i]});
@@ -382,7 +383,7 @@ void World::fetch_each(Rank rank, std::span<const VerbCall> operations,
 
 // ---- posted verbs ------------------------------------------------------------------------------
 
-void World::post(Rank rank, const VerbCall& operation) {
+void Cluster::post(Rank rank, const VerbCall& operation) {
     State& state = at(rank);
     const Rank home = operation.word.rank;
     Time done{};
@@ -396,7 +397,7 @@ void World::post(Rank rank, const VerbCall& operation) {
     send(rank, {.origin = rank, .operation = operation, .posted = state.posted.size() - 1});
 }
 
-void World::acknowledge(const Message& message, Time time) {
+void Cluster::acknowledge(const Message& message, Time time) {
     State& state = at(message.origin);
     Posted& posted = state.posted[message.posted];
     --posted.under_way, --state.under_way;
@@ -410,7 +411,7 @@ void World::acknowledge(const Message& message, Time time) {
 }
 
 /// Whether nothing that the flush concerns is under way; `done` is when that is known.
-bool World::all_done(const State& state, Time& done) {
+bool Cluster::all_done(const State& state, Time& done) {
     for (const Posted& posted : state.posted) {
         if (!concerns(state, posted))
             continue;
@@ -421,7 +422,7 @@ bool World::all_done(const State& state, Time& done) {
     return true;
 }
 
-void World::flush(Rank rank, Rank home) {
+void Cluster::flush(Rank rank, Rank home) {
     State& state = at(rank);
     state.flushed = home;
     const auto concerned = [&](const Posted& posted) { return concerns(state, posted); };
@@ -443,7 +444,7 @@ void World::flush(Rank rank, Rank home) {
 }
 
 /// Messages under way name what is posted by number: that stays until there are none.
-void World::forget_flushed(State& state) {
+void Cluster::forget_flushed(State& state) {
     for (Posted& posted : state.posted)
         if (concerns(state, posted))
             posted.home = kNobody;
@@ -452,7 +453,7 @@ void World::forget_flushed(State& state) {
 }
 
 /// A CPU does not acknowledge what is posted to it; it answers when asked.
-void World::ask(Rank rank) {
+void Cluster::ask(Rank rank) {
     State& state = at(rank);
     std::vector<Rank> homes;
     for (const Posted& posted : state.posted)
@@ -470,14 +471,14 @@ void World::ask(Rank rank) {
 
 // ---- properties --------------------------------------------------------------------------------
 
-void World::enter(Rank rank, model::Mode mode, std::size_t lock) {
+void Cluster::enter(Rank rank, model::Mode mode, std::size_t lock) {
     inside(lock).enter(mode);
     if (!inside(lock).lawful())
         throw Failure(Failure::exclusion,
                       fmt::format("{} is inside beside one that it excludes", description(rank)));
 }
 
-std::string World::description(Rank rank) const {
+std::string Cluster::description(Rank rank) const {
     const State& state = at(rank);
     return fmt::format("at {:.3f} us rank {} ({}, {}:{})",
                        std::chrono::duration<double, std::micro>(now_).count(), rank,
@@ -486,7 +487,7 @@ std::string World::description(Rank rank) const {
                        state.location.line());
 }
 
-void World::fail_stuck() {
+void Cluster::fail_stuck() {
     constexpr int kMost = 16;
     std::string text;
     int stuck = 0;

@@ -42,7 +42,7 @@ struct Layout {
     Rank ranks_per_node = 1;
     Rank nodes_per_rack = 0; ///< 0: all in one
 
-    /// Of a server (World) as well.
+    /// Of a server (Cluster) as well.
     Rank node(Rank rank) const { return rank % ranks / ranks_per_node; }
     Rank nodes() const { return node(ranks - 1) + 1; }
     bool same_rack(Rank a, Rank b) const {
@@ -73,19 +73,19 @@ struct VerbCall {
     std::size_t bytes = 0; ///< data
 };
 
-class World {
+class Cluster {
   public:
-    using Process = std::function<void(World&, Rank)>;
+    using Process = std::function<void(Cluster&, Rank)>;
 
     /// `slots` words for each rank. `process` is what each does.
-    World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
-          Process process);
+    Cluster(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
+            Process process);
     /// The same with `servers` at each rank, which have a core each and need not end. Server s of rank
     /// r is rank (1 + s) * layout.ranks + r, and has no words.
-    World(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed, Process process,
-          Rank servers, Process server);
-    World(const World&) = delete;
-    World& operator=(const World&) = delete;
+    Cluster(const Layout& layout, Slot slots, const Costs& costs, std::uint64_t seed,
+            Process process, Rank servers, Process server);
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
 
     /// To the end; throws Failure, or what a process throws. After `most_verbs` (0: never) it is
     /// endless.
@@ -177,7 +177,7 @@ class World {
         std::size_t posted = 0; ///< which of its origin's, if it is not answered
     };
     struct Start {
-        World* world;
+        Cluster* cluster;
         Rank rank;
     };
 
