@@ -215,6 +215,56 @@ static void lock_all_by_holders(void) {
     tell(all_by_holders);
 }
 
+static int by_size(const void* left, const void* right) {
+    const double l = *(const double*)left, r = *(const double*)right;
+    return (l > r) - (l < r);
+}
+
+/// Rank 0 holds target 1 exclusively and waits for 2, which rank 1 holds shared. Rank 2's lock_all
+/// waits for rank 0. Rank 1 takes target 3, past that lock_all.
+static void pass_a_lock_all(const struct window* w) {
+    if (T.rank == 0) {
+        await_word(1);
+        lock(w, MPI_LOCK_EXCLUSIVE, 1);
+        send_word(1), send_word(2);
+        lock_and_unlock(w, MPI_LOCK_EXCLUSIVE, 2);
+        unlock(w, 1);
+    } else if (T.rank == 1) {
+        lock(w, MPI_LOCK_SHARED, 2);
+        send_word(0);
+        await_word(0);
+        compute_for(SHORT);
+        lock_and_unlock(w, MPI_LOCK_EXCLUSIVE, 3);
+        unlock(w, 2);
+    } else if (T.rank == 2) {
+        await_word(0);
+        lock_all_and_unlock(w);
+    }
+}
+
+/// Each time another lock_all waits, so none of them is passed twice: no patience grows. When it
+/// did, the last of these took a second each.
+static void passing_takes_no_longer_each_time(void) {
+    enum { TIMES = 20, SOME = 5 };
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
+        return;
+    double took[TIMES];
+    for (int i = 0; i < TIMES; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = MPI_Wtime();
+        pass_a_lock_all(&w);
+        MPI_Barrier(MPI_COMM_WORLD);
+        took[i] = MPI_Wtime() - begin;
+    }
+    qsort(took, SOME, sizeof *took, by_size);
+    qsort(took + TIMES - SOME, SOME, sizeof *took, by_size);
+    const double first = took[SOME / 2], last = took[TIMES - 1 - SOME / 2];
+    if (T.rank == 0)
+        CHECK_THAT(last <= 10 * first, "it took %.6f s at first, and %.6f s at last", first, last);
+    window_close(&w);
+}
+
 // --- A writer among readers ---------------------------------------------------------------------
 
 enum { RUNS = 20, LOCKS = 5, PLAIN = 0, HOLD_ALL = 1, HOLD_ALL_UNCHECKED = 2, KINDS = 3 };
@@ -268,11 +318,6 @@ static double longest_wait(const struct window* a, const struct window* b, int k
         OK(MPI_Win_unlock_all(b->win));
     MPI_Barrier(MPI_COMM_WORLD);
     return longest;
-}
-
-static int by_size(const void* left, const void* right) {
-    const double l = *(const double*)left, r = *(const double*)right;
-    return (l > r) - (l < r);
 }
 
 /// Readers that hold something elsewhere have no privilege over a writer. The median of the runs,
@@ -417,6 +462,10 @@ static const struct test_case cases[] = {
      .run = lock_all_by_holders,
      .each = IN_ALLOCATE | IN_DYNAMIC,
      .min_ranks = 3},
+    {.name = "passing_takes_no_longer_each_time",
+     .run = passing_takes_no_longer_each_time,
+     .each = IN_ALLOCATE,
+     .min_ranks = 4},
     {.name = "writer_among_readers_that_hold",
      .run = writer_among_readers_that_hold,
      .each = IN_ALLOCATE,

@@ -110,8 +110,8 @@
 // message. So both end: a lock_all steps back for one round, and an exclusive that has waited for
 // one goes past lock_alls that wait or revoke. The visits of a lock_all that revokes are shared
 // acquires, which join the drain of a writer that waits. What remains blocks only for owners. Each
-// process that went past others waits longer the next time: the bounds of the turns hold but for
-// these.
+// process that went past others waits longer the next time, as long as those still wait: the bounds
+// of the turns hold but for these.
 //
 // What is told: a process that waits hears of every change of G that lets it go on. n_A falls to 0:
 // exclusives that wait are in n_W. n_X falls to 0: lock_alls that wait are in n_A. n_W does, which

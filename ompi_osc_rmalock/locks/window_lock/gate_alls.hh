@@ -94,8 +94,8 @@ class GateAlls {
     void step_back(Value turn) {
         leave_gate();
         const auto is_over = [turn](Value g) { return Rules::turn_is_over(g, turn); };
-        const auto end = parts_.fabric.after(past_.next(parts_.limits.patience));
-        past_.note(!parts_.events.await_until(is_over, end).has_value());
+        const auto end = parts_.fabric.after(past_.next(parts_.limits.patience, turn));
+        past_.note(!parts_.events.await_until(is_over, end).has_value(), turn);
     }
 
     /// R1. Returns G.

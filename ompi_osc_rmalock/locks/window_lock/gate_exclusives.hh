@@ -81,8 +81,8 @@ class GateExclusives {
 
     /// Counted in n_W until it is in.
     [[gnu::noinline]] Hold wait_and_acquire(Rank target) {
-        parts_.fabric.fetch_add(parts_.gate, G::kOneWaiting);
-        const auto end = parts_.fabric.after(past_.next(parts_.limits.patience));
+        const Value before = parts_.fabric.fetch_add(parts_.gate, G::kOneWaiting);
+        const auto end = parts_.fabric.after(past_.next(parts_.limits.patience, G::visit(before)));
         const auto mark = parts_.fabric.mark();
         for (bool past_waiting = false;;) {
             await_room(past_waiting, end);
@@ -92,7 +92,7 @@ class GateExclusives {
                 return hold;
             }
             if (const auto found = enter_room(past_waiting, G::without_waiting)) {
-                past_.note(!Rules::admits_exclusive(*found, false));
+                past_.note(!Rules::admits_exclusive(*found, false), G::visit(*found));
                 hold.in_room = true;
                 return hold;
             }
@@ -131,7 +131,7 @@ class GateExclusives {
     std::optional<Value> enter_room(bool past_waiting, AndThen and_then) {
         Value seen = parts_.fabric.get(parts_.gate);
         for (unsigned attempt = 0; Rules::admits_exclusive(seen, past_waiting); ++attempt) {
-            const Value inside = and_then(G::with_exclusive(seen, counts()));
+            const Value inside = and_then(with_me(seen));
             const Value before = parts_.fabric.compare_swap(parts_.gate, seen, inside);
             if (before == seen) {
                 entered_.fetch_add(1, std::memory_order_relaxed); // a number without data
@@ -144,6 +144,12 @@ class GateExclusives {
             seen = parts_.fabric.get(parts_.gate);
         }
         return std::nullopt;
+    }
+
+    Value with_me(Value seen) const {
+        const Value inside = G::with_exclusive(seen, counts());
+        const bool nobody_passed = G::alls(seen) == 0;
+        return Parts::Past::kGrows && nobody_passed ? G::with_next_visit(inside) : inside;
     }
 
     /// One less waits than in `before`.
