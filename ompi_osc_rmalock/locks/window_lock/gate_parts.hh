@@ -78,7 +78,7 @@ static_assert(fabric::kMostRanks < NodeCount::kOpen);
 static_assert(NodeCount::inside(Value{fabric::kMostRanks} * NodeCount::kOne) == fabric::kMostRanks);
 
 /// How often in a row a process has gone past others that waited, when its round was over: the next
-/// one is longer, as long as the same ones wait. `whom` tells those from later ones: two processes
+/// one is longer, as long as the same ones wait. `others` tells those from later ones: two processes
 /// that meet under a new one each time wait for one short round each time. Threads may count past
 /// each other, which only makes a round shorter or longer.
 template <fabric::Fabric F>
@@ -86,24 +86,24 @@ class TimesPast {
   public:
     static constexpr bool kGrows = !F::kTimeless;
 
-    Duration next(Duration first, Value whom) {
-        if (whom != whom_.load(std::memory_order_relaxed))
+    Duration next(Duration first, Value others) {
+        if (others != others_.load(std::memory_order_relaxed))
             reset();
         return Rounds<F>(first, times_.load(std::memory_order_relaxed)).next();
     }
-    void note(bool past, Value whom) {
+    void note(bool past, Value others) {
         if (!past) {
             reset();
         } else if (kGrows) {
             times_.fetch_add(1, std::memory_order_relaxed);
-            whom_.store(whom, std::memory_order_relaxed);
+            others_.store(others, std::memory_order_relaxed);
         }
     }
     void reset() { times_.store(0, std::memory_order_relaxed); }
 
   private:
     std::atomic<unsigned> times_{0};
-    std::atomic<Value> whom_{0};
+    std::atomic<Value> others_{0};
 };
 
 template <fabric::Fabric F, template <class> class Waits, bool gated_always>

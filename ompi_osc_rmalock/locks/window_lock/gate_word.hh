@@ -39,7 +39,7 @@ struct GateWord {
     /// Another value: those that waited when a lock_all stepped back are in.
     static constexpr Value kOneTurn = Value{1} << kTurnShift;
     /// Another value: no lock_all waited when the exclusive that changed it came in, so those that
-    /// waited before are in. A hint, as it has one bit: it says for whom a round grows (TimesPast).
+    /// waited before are in. A hint, as it has one bit: a round grows by it or not (TimesPast).
     static constexpr Value kOneVisit = Value{1} << kVisitShift;
     /// The side that the gate is for, or the change that one process is at (R5, R6).
     static constexpr Value kOneMode = Value{1} << kModeShift;
