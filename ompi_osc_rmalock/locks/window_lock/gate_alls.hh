@@ -21,6 +21,7 @@ class GateAlls {
         in_by_node_ = enter_by_node();
         if (in_by_node_)
             return;
+        departure_ = kDeparture;
         Value seen = arrive();
         if (!Rules::only_alls(seen)) [[unlikely]]
             seen = wait_for_room(seen);
@@ -31,7 +32,7 @@ class GateAlls {
         if (in_by_node_)
             leave_by_node();
         else
-            leave_gate();
+            leave_gate(departure_);
     }
 
   private:
@@ -73,6 +74,7 @@ class GateAlls {
         }
         const Value arrived = seen;
         while (!Rules::admits_alls(seen)) {
+            departure_ = kDepartureOfWaiter;
             if (Rules::mode(seen) == Mode::ungated &&
                 parts_.template begin<kBy, Mode::ungated, Mode::revoking>(seen))
                 seen = revoke();
@@ -84,15 +86,15 @@ class GateAlls {
         return arrived;
     }
 
-    void leave_gate() {
-        const Value before = parts_.fabric.fetch_add(parts_.gate, Value{0} - G::kOneAll);
+    void leave_gate(Value departure) {
+        const Value before = parts_.fabric.fetch_add(parts_.gate, departure);
         if (G::alls(before) == 1 && G::waiting(before) != 0)
             parts_.events.advance();
     }
 
     /// Turns.
     void step_back(Value turn) {
-        leave_gate();
+        leave_gate(kDeparture);
         const auto is_over = [turn](Value g) { return Rules::turn_is_over(g, turn); };
         const auto end = parts_.fabric.after(past_.next(parts_.limits.patience, turn));
         past_.note(!parts_.events.await_until(is_over, end).has_value(), turn);
@@ -126,8 +128,14 @@ class GateAlls {
     Parts& parts_;
     L& lock_;
     Held& holders_;
+    /// What G counts less when a lock_all leaves it. Only rounds that grow need to know visits.
+    static constexpr Value kDeparture = Value{0} - G::kOneAll,
+                           kDepartureOfWaiter =
+                               kDeparture + (Parts::Past::kGrows ? G::kOneVisit : 0);
+
     bool in_by_node_ = false;
-    Value arrivals_ = 0; ///< of this process at G
+    Value departure_ = kDeparture; ///< of this process, if it is inside G
+    Value arrivals_ = 0;           ///< of this process at G
     typename Parts::Past past_;
 };
 

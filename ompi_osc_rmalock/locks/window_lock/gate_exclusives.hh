@@ -131,7 +131,7 @@ class GateExclusives {
     std::optional<Value> enter_room(bool past_waiting, AndThen and_then) {
         Value seen = parts_.fabric.get(parts_.gate);
         for (unsigned attempt = 0; Rules::admits_exclusive(seen, past_waiting); ++attempt) {
-            const Value inside = and_then(with_me(seen));
+            const Value inside = and_then(G::with_exclusive(seen, counts()));
             const Value before = parts_.fabric.compare_swap(parts_.gate, seen, inside);
             if (before == seen) {
                 entered_.fetch_add(1, std::memory_order_relaxed); // a number without data
@@ -144,12 +144,6 @@ class GateExclusives {
             seen = parts_.fabric.get(parts_.gate);
         }
         return std::nullopt;
-    }
-
-    Value with_me(Value seen) const {
-        const Value inside = G::with_exclusive(seen, counts());
-        const bool nobody_passed = G::alls(seen) == 0;
-        return Parts::Past::kGrows && nobody_passed ? G::with_next_visit(inside) : inside;
     }
 
     /// One less waits than in `before`.

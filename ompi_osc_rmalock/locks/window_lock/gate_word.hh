@@ -1,7 +1,7 @@
 // The fields of the word at rank 0 that says which side a window's gate is for; all_gate.hh says
 // what they are for.
 //
-//    [ row of lock_alls:3 | row of exclusives:4 | mode:3 | visit:1 | turn:2 | n_W:17 | n_X:17 | n_A:17 ]
+//    [ visit:1 | row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:2 | n_W:17 | n_X:17 | n_A:17 ]
 //
 // Room for 131,071 processes in lock_all, as many targets held exclusively through the gate, and as
 // many threads that wait for it. A turn that comes round unseen after four only keeps its waiters
@@ -26,7 +26,7 @@ struct GateWord {
     enum class Mode : Value { ungated, revoking, gated, alls, closing, opening };
 
     static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 34, kTurnShift = 51,
-                              kVisitShift = 53, kModeShift = 54, kStreakShift = 57, kRowShift = 61;
+                              kModeShift = 53, kStreakShift = 56, kRowShift = 60, kVisitShift = 63;
     /// n_A. No exclusive enters before it is 0, but past those that only wait. It may count a
     /// lock_all that looks and steps back, once a turn (R3).
     static constexpr Value kOneAll = 1;
@@ -38,26 +38,26 @@ struct GateWord {
     static constexpr Value kOneWaiting = Value{1} << kWaitingShift;
     /// Another value: those that waited when a lock_all stepped back are in.
     static constexpr Value kOneTurn = Value{1} << kTurnShift;
-    /// Another value: no lock_all waited when the exclusive that changed it came in, so those that
-    /// waited before are in. A hint, as it has one bit: a round grows by it or not (TimesPast).
-    static constexpr Value kOneVisit = Value{1} << kVisitShift;
     /// The side that the gate is for, or the change that one process is at (R5, R6).
     static constexpr Value kOneMode = Value{1} << kModeShift;
     /// How many exclusives came since a lock_all did. A hint: only time is lost where it is wrong.
     static constexpr Value kOneInStreak = Value{1} << kStreakShift;
-    /// The same of lock_alls. On top: the carry of a row that is too long is lost.
+    /// The same of lock_alls. Below the visit: the carry of a row that is too long is lost there.
     static constexpr Value kOneInRow = Value{1} << kRowShift;
-    static constexpr Value kTurns = kOneVisit / kOneTurn;
+    /// Another value: lock_alls that have waited for the room leave it, so another one waits now. A
+    /// hint, of one bit, on top: a round grows or not by it (TimesPast).
+    static constexpr Value kOneVisit = Value{1} << kVisitShift;
+    static constexpr Value kTurns = kOneMode / kOneTurn;
     static constexpr Value kLongestRow = 7, kLongestStreak = 15;
 
     static constexpr Value alls(Value g) { return g & (kOneExclusive - 1); }
     static constexpr Value exclusives(Value g) { return g % kOneWaiting >> kExclusiveShift; }
     static constexpr Value waiting(Value g) { return g % kOneTurn >> kWaitingShift; }
-    static constexpr Value turn(Value g) { return g % kOneVisit >> kTurnShift; }
-    static constexpr Value visit(Value g) { return g % kOneMode >> kVisitShift; }
+    static constexpr Value turn(Value g) { return g % kOneMode >> kTurnShift; }
     static constexpr Mode mode(Value g) { return static_cast<Mode>(g >> kModeShift & 7); }
     static constexpr Value streak(Value g) { return g % kOneInRow >> kStreakShift; }
-    static constexpr Value row(Value g) { return g >> kRowShift; }
+    static constexpr Value row(Value g) { return g % kOneVisit >> kRowShift; }
+    static constexpr Value visit(Value g) { return g >> kVisitShift; }
 
     /// Mode `gated`, and no exclusive is in the room or waits for it.
     static constexpr bool only_alls(Value g) {
@@ -67,7 +67,7 @@ struct GateWord {
 
     /// The mode is `to` now. Rows begin anew.
     static constexpr Value with_mode(Value g, Mode to) {
-        return g % kOneMode + static_cast<Value>(to) * kOneMode;
+        return g % kOneMode + static_cast<Value>(to) * kOneMode + visit(g) * kOneVisit;
     }
     /// What the word becomes by FADD when the mode does.
     static constexpr Value step(Mode from, Mode to) {
@@ -77,10 +77,8 @@ struct GateWord {
     static constexpr Value with_exclusive(Value g, bool counts) {
         const Value before = row(g) != 0 ? 0 : streak(g);
         const Value now = std::min(before + (counts ? 1 : 0), kLongestStreak);
-        return g % kOneInStreak + kOneExclusive + now * kOneInStreak;
+        return g % kOneInStreak + kOneExclusive + now * kOneInStreak + visit(g) * kOneVisit;
     }
-    /// The same, which goes past no lock_all: the next visit.
-    static constexpr Value with_next_visit(Value g) { return g ^ kOneVisit; }
     /// One less waits; with the last one the turn ends.
     static constexpr Value without_waiting(Value g) {
         const Value left = g - kOneWaiting;
@@ -97,7 +95,7 @@ static_assert(fabric::kMostRanks < GateWord::kOneWaiting / GateWord::kOneExclusi
 static_assert(fabric::kMostRanks < GateWord::kOneTurn / GateWord::kOneWaiting);
 static_assert(GateWord::turn(GateWord::without_waiting(GateWord::kOneWaiting)) == 1);
 static_assert(GateWord::without_waiting(3 * GateWord::kOneTurn + GateWord::kOneWaiting) == 0);
-static_assert(GateWord::turn(GateWord::with_next_visit(GateWord::kOneTurn)) == 1);
+static_assert(GateWord::visit(GateWord::with_exclusive(GateWord::kOneVisit, true)) == 1);
 static_assert(GateWord::without_waiting(2 * GateWord::kOneWaiting) == GateWord::kOneWaiting);
 
 } // namespace rmalock::locks
