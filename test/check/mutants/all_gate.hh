@@ -201,7 +201,7 @@ class IgnoresTurn {
     static auto in_every_turn(P pred) {
         return [pred](Value g) {
             bool all = true;
-            for (Value turn = 0; turn < 8; ++turn)
+            for (Value turn = 0; turn < G::kTurns; ++turn)
                 all = all && pred(g + (turn - G::turn(g)) * G::kOneTurn);
             return all;
         };
