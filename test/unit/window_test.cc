@@ -1006,8 +1006,10 @@ bool lock_beside_an_atomic(Member& member) {
         }
         std::fprintf(stderr, "lock and unlock: %.1f us, %.2f of a bare atomic\n",
                      lock / kRounds * 1e6, lock / atomic);
+#ifdef __OPTIMIZE__ // else it is mostly instructions that are compared
         // The release costs both sides a message, not a wait. 1.5 where nothing else runs.
         good &= lock <= 2.2 * atomic;
+#endif
     }
     bare.key = {};
     barrier(&member);
