@@ -74,7 +74,8 @@ class GateAlls {
         }
         const Value arrived = seen;
         while (!Rules::admits_alls(seen)) {
-            departure_ = kDepartureOfWaiter;
+            if (G::alls(arrived) == 1) // one of those that wait together
+                departure_ = kDepartureOfWaiter;
             if (Rules::mode(seen) == Mode::ungated &&
                 parts_.template begin<kBy, Mode::ungated, Mode::revoking>(seen))
                 seen = revoke();
