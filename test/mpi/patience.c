@@ -220,16 +220,16 @@ static int by_size(const void* left, const void* right) {
     return (l > r) - (l < r);
 }
 
-/// Rank 0 holds target 1 exclusively and waits for 2, which rank 1 holds shared. Rank 2's lock_all
-/// waits for rank 0. Rank 1 takes target 3, past that lock_all.
-static void pass_a_lock_all(const struct window* w) {
+/// Rank 0 holds target 1 exclusively and waits for 2, which `passer` holds shared. Rank 2's lock_all
+/// waits for rank 0. `passer` takes target 3, past that lock_all.
+static void pass_a_lock_all(const struct window* w, int passer) {
     if (T.rank == 0) {
-        await_word(1);
+        await_word(passer);
         lock(w, MPI_LOCK_EXCLUSIVE, 1);
-        send_word(1), send_word(2);
+        send_word(passer), send_word(2);
         lock_and_unlock(w, MPI_LOCK_EXCLUSIVE, 2);
         unlock(w, 1);
-    } else if (T.rank == 1) {
+    } else if (T.rank == passer) {
         lock(w, MPI_LOCK_SHARED, 2);
         send_word(0);
         await_word(0);
@@ -243,8 +243,8 @@ static void pass_a_lock_all(const struct window* w) {
 }
 
 /// Each time another lock_all waits, so none of them is passed twice: no patience grows. When it
-/// did, the last of these took a second each.
-static void passing_takes_no_longer_each_time(void) {
+/// did, the last of these took half a second each. Ranks 1 and `other` pass by turns.
+static void pass_lock_alls(int other) {
     enum { TIMES = 20, SOME = 5 };
     struct window w;
     if (!window_open(&w, sizeof(int64_t), sizeof(int64_t)))
@@ -253,7 +253,7 @@ static void passing_takes_no_longer_each_time(void) {
     for (int i = 0; i < TIMES; ++i) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = MPI_Wtime();
-        pass_a_lock_all(&w);
+        pass_a_lock_all(&w, i % 2 == 0 ? 1 : other);
         MPI_Barrier(MPI_COMM_WORLD);
         took[i] = MPI_Wtime() - begin;
     }
@@ -263,6 +263,14 @@ static void passing_takes_no_longer_each_time(void) {
     if (T.rank == 0)
         CHECK_THAT(last <= 10 * first, "it took %.6f s at first, and %.6f s at last", first, last);
     window_close(&w);
+}
+
+static void passing_takes_no_longer_each_time(void) {
+    pass_lock_alls(1);
+}
+
+static void passing_by_turns_takes_no_longer_each_time(void) {
+    pass_lock_alls(3);
 }
 
 // --- A writer among readers ---------------------------------------------------------------------
@@ -464,6 +472,10 @@ static const struct test_case cases[] = {
      .min_ranks = 3},
     {.name = "passing_takes_no_longer_each_time",
      .run = passing_takes_no_longer_each_time,
+     .each = IN_ALLOCATE,
+     .min_ranks = 4},
+    {.name = "passing_by_turns_takes_no_longer_each_time",
+     .run = passing_by_turns_takes_no_longer_each_time,
      .each = IN_ALLOCATE,
      .min_ranks = 4},
     {.name = "writer_among_readers_that_hold",

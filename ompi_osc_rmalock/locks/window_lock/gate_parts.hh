@@ -25,7 +25,8 @@ struct GateLimits {
     Duration patience{};      ///< the first round of a wait (patience.hh); 0: for ever
 
     static GateLimits of(Rank ranks, std::size_t nodes, Duration patience) {
-        constexpr Value kFew = 32, kSome = 64, kAlls = 4, kExclusives = 8;
+        constexpr Value kFew = 32, kSome = 64, kAlls = 2, kExclusives = 4;
+        static_assert(kAlls <= GateWord::kLongestRow && kExclusives <= GateWord::kLongestStreak);
         const Value flip = nodes > 1 ? nodes : static_cast<Value>(ranks);
         const auto each = [](Value times, Value counted) {
             return std::bit_ceil((times + counted - 1) / counted);

@@ -1,7 +1,7 @@
 // The fields of the word at rank 0 that says which side a window's gate is for; all_gate.hh says
 // what they are for.
 //
-//    [ visit:1 | row of lock_alls:3 | row of exclusives:4 | mode:3 | turn:2 | n_W:17 | n_X:17 | n_A:17 ]
+//    [ visit:3 | row of lock_alls:2 | row of exclusives:3 | mode:3 | turn:2 | n_W:17 | n_X:17 | n_A:17 ]
 //
 // Room for 131,071 processes in lock_all, as many targets held exclusively through the gate, and as
 // many threads that wait for it. A turn that comes round unseen after four only keeps its waiters
@@ -26,7 +26,7 @@ struct GateWord {
     enum class Mode : Value { ungated, revoking, gated, alls, closing, opening };
 
     static constexpr unsigned kExclusiveShift = 17, kWaitingShift = 34, kTurnShift = 51,
-                              kModeShift = 53, kStreakShift = 56, kRowShift = 60, kVisitShift = 63;
+                              kModeShift = 53, kStreakShift = 56, kRowShift = 59, kVisitShift = 61;
     /// n_A. No exclusive enters before it is 0, but past those that only wait. It may count a
     /// lock_all that looks and steps back, once a turn (R3).
     static constexpr Value kOneAll = 1;
@@ -42,13 +42,14 @@ struct GateWord {
     static constexpr Value kOneMode = Value{1} << kModeShift;
     /// How many exclusives came since a lock_all did. A hint: only time is lost where it is wrong.
     static constexpr Value kOneInStreak = Value{1} << kStreakShift;
-    /// The same of lock_alls. Below the visit: the carry of a row that is too long is lost there.
+    /// The same of lock_alls. The carry of a row that is too long goes into the visit, a hint too.
     static constexpr Value kOneInRow = Value{1} << kRowShift;
     /// Another value: lock_alls that have waited for the room leave it, so another one waits now. A
-    /// hint, of one bit, on top: a round grows or not by it (TimesPast).
+    /// hint: a round grows or not by it (TimesPast). It comes round after eight, so of as many
+    /// processes that go past by turns none takes a later visit for the one that it has passed.
     static constexpr Value kOneVisit = Value{1} << kVisitShift;
     static constexpr Value kTurns = kOneMode / kOneTurn;
-    static constexpr Value kLongestRow = 7, kLongestStreak = 15;
+    static constexpr Value kLongestRow = 3, kLongestStreak = 7;
 
     static constexpr Value alls(Value g) { return g & (kOneExclusive - 1); }
     static constexpr Value exclusives(Value g) { return g % kOneWaiting >> kExclusiveShift; }
