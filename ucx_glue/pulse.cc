@@ -11,11 +11,11 @@ namespace rmalock::ucx {
 /// stopped, as its peers may have been, begins anew. So does one in which no thread waited.
 void Worker::check_peers(Clock::duration timeout) {
     const Clock::time_point now = Clock::now();
-    const Clock::duration since = now - checked_;
+    const Clock::duration since = now - checked_.load(std::memory_order_relaxed);
     if (since < timeout / kPulses)
         return;
     const Lock lock = locked();
-    checked_ = now;
+    checked_.store(now, std::memory_order_relaxed);
     const bool anew = since > 2 * timeout / kPulses || !somebody_inside();
     peers_.each([&](Peer& peer) {
         const bool asked = peer.contact() == Contact::pulsed;

@@ -385,8 +385,9 @@ class Worker {
     std::atomic<int> inside_{0};           ///< threads that wait
     std::atomic<std::uint32_t> visits_{0}; ///< may miss some where threads call at once
     Relief relief_;
-    Clock::time_point checked_; ///< when check_peers looked
-    Clock::time_point looked_;  ///< when check_descriptors did
+    /// When check_peers looked. Relaxed: of two threads that look at once both ask, which is harmless.
+    std::atomic<Clock::time_point> checked_{};
+    Clock::time_point looked_; ///< when check_descriptors did
     Options options_;
     Bytes address_;
     Atomics atomics_;

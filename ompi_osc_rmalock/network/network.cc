@@ -162,6 +162,13 @@ void Network::lose(std::uint64_t process) {
     get()->worker_.lose(process, "it has failed");
 }
 
+/// Whether those that this process waits for are there: where no thread of its own asks, which has
+/// been refused or is not wanted.
+void Network::check_peers() {
+    if (!has_thread_ && atomics_ == AtomicsBy::cpu && peer_timeout_.count() != 0)
+        worker_.check_peers(peer_timeout_);
+}
+
 /// Once the network has failed no wait for another node need end, be it for a word of this node.
 bool Network::progress() {
     if (limit_.load(std::memory_order_relaxed) != 0)
@@ -170,6 +177,7 @@ bool Network::progress() {
         departures_.send_all();
         if (host().each_failed != nullptr)
             host().each_failed(&failed_seen_, lose);
+        check_peers();
         const bool any = worker_.progress();
         servers_.serve();
         return any;

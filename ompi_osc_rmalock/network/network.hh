@@ -112,6 +112,7 @@ class Network {
                        std::span<const std::byte> data);
     void start_thread(std::chrono::seconds peer_timeout);
     /// In each turn of the progress thread.
+    void check_peers();
     static void look_around();
     void wake_neighbours();
     void hear_neighbours();

@@ -8,6 +8,9 @@
 //   broken      0 loses its connections while it waits for a put
 //   broken_lock 2 loses its connections while it holds a lock that 0 and 1 wait for (osc_rmalock_defer off)
 //   silent      1 stops, with all its threads, and 0 wants its lock
+//   silent_without_thread
+//               the same, and 0 can start no thread
+//   cut_midway  the same as cut_link, but the link is cut when they have talked
 //   cut_link    1 puts to 3, which it does not reach
 //   many        fetch_and_op beside many windows
 //   connections all count in all ranks' windows; how many file descriptors that took
@@ -228,14 +231,29 @@ static void silent(void) {
         put(win, 1, 1);
 }
 
-static void cut_link(void) {
-    volatile int* word;
-    MPI_Win win = window(MPI_COMM_WORLD, &word);
+static void put_across_the_cut(MPI_Win win) {
     if (rank == 1) {
         put(win, 3, 1);
         fail("a rank answers across a link that is cut");
     }
     wait_for_the_end();
+}
+
+static void cut_link(void) {
+    volatile int* word;
+    put_across_the_cut(window(MPI_COMM_WORLD, &word));
+}
+
+/// The environment says what cuts it.
+static void cut_midway(void) {
+    volatile int* word;
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    use(win);
+    const char* const cut = getenv("CUT");
+    if (cut == NULL || system(cut) != 0)
+        fail("the link is not cut");
+    MPI_Barrier(MPI_COMM_WORLD);
+    put_across_the_cut(win);
 }
 
 enum { MANY = 3000, TRIES = 1000 };
@@ -351,6 +369,11 @@ static void no_thread(void) {
     else
         put(win, 1, 1);
     MPI_Win_free(&win);
+}
+
+static void silent_without_thread(void) {
+    refuses_threads = rank == 0;
+    silent();
 }
 
 /// A window over hosts may need more file descriptors than the soft limit allows.
@@ -515,7 +538,9 @@ int main(int argc, char** argv) {
     } kinds[] = {{"broken", broken},
                  {"broken_lock", broken_lock},
                  {"silent", silent},
+                 {"silent_without_thread", silent_without_thread},
                  {"cut_link", cut_link},
+                 {"cut_midway", cut_midway},
                  {"many", many},
                  {"fork_exit", fork_exit},
                  {"exit", plain_exit},
