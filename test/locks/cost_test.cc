@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <deque>
 #include <random>
+#include <source_location>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -510,6 +513,83 @@ TEST_F(CostOfWaiting, NobodyPollsAWordOfAnotherNode) {
         waits += contender.fabric.take().polls_elsewhere; // of the node's other rank
     }
     EXPECT_GT(waits, 0U);
+}
+
+/// A process that waits for a word of rank 0, which ranks 2 and 3 have another node for.
+class Watcher {
+  public:
+    Watcher(ThreadWords& words, fabric::Rank self)
+        : fabric(words.fabric(self)), events(fabric, kNodes, kOfTheirNode, kWatched) {}
+    void await(fabric::Value last) {
+        events.await([this, last](fabric::Value v) {
+            seen = v;
+            return v == last;
+        });
+    }
+
+    static constexpr fabric::Slot kFirst = WindowSlots::gate;
+    static constexpr fabric::Word kWatched{0, kFirst};
+    static constexpr std::array<fabric::Rank, 1> kNodes{2};
+    static constexpr locks::NodeEventCount<CountingFabric>::Words kOfTheirNode{{2, kFirst + 1},
+                                                                               kFirst + 2};
+    CountingFabric fabric;
+    locks::NodeEventCount<CountingFabric> events;
+    std::atomic<fabric::Value> seen{0};
+};
+
+/// Each has looked at every value before the next one comes.
+TEST_F(Cost, OneOfANodeThatWaitsLooksForAll) {
+    constexpr fabric::Value kLast = 50;
+    Watcher first(words, 2), second(words, 3), at_home(words, 0);
+    std::thread one([&] { first.await(kLast); }), other([&] { second.await(kLast); });
+    for (fabric::Value value = 1; value <= kLast; ++value) {
+        at_home.fabric.near_add(Watcher::kWatched, 1);
+        at_home.events.advance();
+        while (first.seen < value || second.seen < value)
+            std::this_thread::yield();
+    }
+    one.join(), other.join();
+    // Each process's first look is its own, and may be one at a value.
+    const unsigned looks = first.fabric.take_off_node().gets + second.fabric.take_off_node().gets;
+    EXPECT_LE(looks, kLast + 2);
+    EXPECT_GE(looks, kLast);
+}
+
+/// At the word that all exclusives enter by another process is faster a few times.
+class Overtaken : public CountingFabric {
+  public:
+    static constexpr int kTimes = 5;
+    using At = std::source_location;
+    using CountingFabric::CountingFabric;
+
+    fabric::Value compare_swap(fabric::Word word, fabric::Value expected, fabric::Value desired,
+                               At at = At::current()) {
+        if (times < kTimes) {
+            ++times;
+            add(word, locks::GateWord::kOneVisit);
+        }
+        return CountingFabric::compare_swap(word, expected, desired, at);
+    }
+    void backoff(unsigned attempt, At at = At::current()) {
+        EXPECT_EQ(attempt, static_cast<unsigned>(backoffs++));
+        CountingFabric::backoff(attempt, at);
+    }
+    int times = 0, backoffs = 0;
+};
+
+TEST(CostOfEntering, AnExclusiveStandsBackFromTheWordOfAll) {
+    ThreadWords words(4, WindowSlots::count(4, LockParts<Overtaken>::kinds(4)));
+    Overtaken fabric(words.fabric(0));
+    LockParts<Overtaken> parts(fabric);
+    locks::DMcs<Overtaken> lock(parts.env({})); // without a shared mode: gated always
+    locks::AllGate<Overtaken, locks::DMcs<Overtaken>> gate(fabric, lock, WindowSlots::gate);
+    fabric.times = Overtaken::kTimes;
+    const locks::Hold calm = gate.acquire_exclusive(1);
+    gate.release_exclusive(1, calm);
+    EXPECT_EQ(fabric.backoffs, 0);
+    fabric.times = 0;
+    gate.release_exclusive(1, gate.acquire_exclusive(1));
+    EXPECT_EQ(fabric.backoffs, Overtaken::kTimes);
 }
 
 TEST_F(CostOfTheGate, WindowsOfOneNodeNeverBecomeLockAlls) {
