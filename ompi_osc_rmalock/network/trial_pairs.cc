@@ -28,6 +28,13 @@ std::vector<std::vector<Rank>> kinds_of(std::span<const Station> stations) {
     return kinds;
 }
 
+std::vector<Rank> joined(const std::vector<std::vector<Rank>>& kinds) {
+    std::vector<Rank> all;
+    for (const std::vector<Rank>& kind : kinds)
+        all.insert(all.end(), kind.begin(), kind.end());
+    return all;
+}
+
 } // namespace
 
 std::vector<TrialPair> trial_pairs(std::span<const Station> stations) {
@@ -46,6 +53,14 @@ std::vector<TrialPair> trial_pairs(std::span<const Station> stations) {
                stations[static_cast<std::size_t>(other)].node;
     };
     const std::vector<std::vector<Rank>> kinds = kinds_of(stations);
+    if (const std::vector<Rank> all = joined(kinds); all.size() <= kFewTry) {
+        // Neighbours first, so that most are in a pair of their own kind that tries atomics.
+        for (std::size_t apart = 1; apart < all.size(); ++apart)
+            for (std::size_t i = apart; i < all.size(); ++i)
+                if (!on_one_node(all[i - apart], all[i]))
+                    add(all[i - apart], all[i]);
+        return pairs;
+    }
     for (const std::vector<Rank>& kind : kinds)
         for (std::size_t i = 1; i < kind.size(); ++i)
             add(kind[i - 1], kind[i]);

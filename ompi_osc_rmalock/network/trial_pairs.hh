@@ -31,15 +31,19 @@ struct TrialPair {
     bool operator==(const TrialPair&) const = default;
 };
 
+/// Up to so many processes that stand for others, every two of different nodes try: a link may be
+/// cut between any two hosts.
+inline constexpr std::size_t kFewTry = 8;
+
 /// A few pairs that stand for all; stations by rank.
 ///
 /// Processes of one node that may take the same transports are alike: the first one stands for
-/// them. On nodes whose processes may take the same transports, which processes reach each other is
-/// taken to be a matter of the wires: if A reaches B, and B reaches C, A reaches C. So a chain over
-/// the nodes tells, of one connection for each node. Where transports differ that does not hold (B
-/// may have both kinds of network, A and C one each): one more pair for every two kinds of process.
-/// There are as many kinds as the job has kinds of host, or settings of UCX_TLS and
-/// UCX_NET_DEVICES.
+/// them. Where those are more than kFewTry, it is taken to be a matter of the wires which nodes
+/// reach each other, if their processes may take the same transports: if A reaches B, and B reaches
+/// C, A reaches C. So a chain over the nodes tells, of one connection for each node. Where
+/// transports differ that does not hold (B may have both kinds of network, A and C one each): one
+/// more pair for every two kinds of process. There are as many kinds as the job has kinds of host,
+/// or settings of UCX_TLS and UCX_NET_DEVICES.
 std::vector<TrialPair> trial_pairs(std::span<const Station> stations);
 
 } // namespace rmalock::network
