@@ -151,21 +151,24 @@ class Report:
         self.passed = self.failed = self.skipped = 0
         self.cases = cases
 
+    def count(self, passed, failed):
+        """Results that the suite prints itself."""
+        self.passed += int(passed)
+        self.failed += int(failed)
+
     def line(self, verdict, what, component, ranks, text):
         passed, failed = int(verdict == "PASS"), int(verdict == "FAIL")
         said = re.match(r"(\d+) passed, (\d+) failed", text) if self.cases else None
         if said and passed + failed:
             passed, failed = int(said[1]), max(failed, int(said[2]))
-        self.passed += passed
-        self.failed += failed
+        self.count(passed, failed)
         self.skipped += verdict == "SKIP"
         where = f"{ranks} ranks" + (f" on hosts with {os.environ['VCLUSTER_SLOTS']}" if hosts() else "")
         print(f"{verdict:<5} {what} {component} {where}: {text}", flush=True)
 
     def add(self, name, wrong, job=None, output=""):
         """A result with a name of its own. `wrong` says what is wrong, if anything is; then the output is shown."""
-        self.failed += bool(wrong)
-        self.passed += not wrong
+        self.count(not wrong, bool(wrong))
         if wrong:
             print(f"FAIL  {name}: {wrong}\n{job.out + job.err if job else ''}{output}", flush=True)
         else:
@@ -175,9 +178,9 @@ class Report:
         self.skipped += 1
         print(f"SKIP  {name}: {why}", flush=True)
 
-    def total(self):
-        """Prints the last line; returns the exit status. Nothing run is not a success."""
-        print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else ""),
+    def total(self, more=""):
+        """Prints the last line, with `more` at its end; returns the exit status. Nothing run is not a success."""
+        print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "") + more,
               flush=True)
         if self.failed or self.passed:
             return int(self.failed != 0)
@@ -191,8 +194,7 @@ def total(lines):
         begun += line.startswith("RUN ")
         if last := re.match(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", line):
             ended += 1
-            report.passed += int(last[1])
-            report.failed += int(last[2])
+            report.count(last[1], last[2])
             report.skipped += int(last[3] or 0)
     if begun > ended:
         print(f"FAIL: {begun - ended} runs did not come to an end")
