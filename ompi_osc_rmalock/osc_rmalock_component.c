@@ -517,6 +517,26 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
                             rmalock_window_single_intrinsic(window) ? "true" : "false");
 }
 
+/* Collective. A module without a window, with a communicator of its own; NULL: *rc says why not. */
+static osc_rmalock_module_t* make_module(struct ompi_communicator_t* comm, int* rc) {
+    osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
+    if (NULL == module) {
+        *rc = OMPI_ERR_OUT_OF_RESOURCE;
+        return NULL;
+    }
+    *rc = ompi_comm_dup(comm, &module->comm);
+    if (OMPI_SUCCESS != *rc) {
+        free(module);
+        *rc = osc_rmalock_creation_failed(comm, has_lost_one(comm) ? RMALOCK_ERR_PROC_FAILED : *rc);
+        return NULL;
+    }
+    module->super = osc_rmalock_module_template;
+    if (osc_rmalock_tolerates_failures()) {
+        osc_rmalock_survive(&module->super);
+    }
+    return module;
+}
+
 static int component_select(struct ompi_win_t* win, void** base, size_t size,
                             osc_rmalock_unit_t disp_unit, struct ompi_communicator_t* comm,
                             struct opal_info_t* info, int flavor, int* model) {
@@ -528,14 +548,10 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     if (!window_params(info, &params, values, why, sizeof why) || VOTE_REFUSE == elected) {
         return osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);
     }
-    osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
+    int rc;
+    osc_rmalock_module_t* module = make_module(comm, &rc);
     if (NULL == module) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    int rc = ompi_comm_dup(comm, &module->comm);
-    if (OMPI_SUCCESS != rc) {
-        free(module);
-        return osc_rmalock_creation_failed(comm, has_lost_one(comm) ? RMALOCK_ERR_PROC_FAILED : rc);
+        return rc;
     }
     snprintf(label, sizeof label, "%s-%d", flavor_name(flavor),
              osc_rmalock_comm_number(module->comm));
@@ -564,10 +580,6 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     }
     if (NULL != base) { /* NULL for dynamic windows */
         *base = memory;
-    }
-    module->super = osc_rmalock_module_template;
-    if (osc_rmalock_tolerates_failures()) {
-        osc_rmalock_survive(&module->super);
     }
     win->w_osc_module = &module->super;
     *model = MPI_WIN_UNIFIED;
