@@ -143,6 +143,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/segment.hh \
 	ompi_osc_rmalock/window/create/stores.hh \
 	ompi_osc_rmalock/window/create/stream.hh \
+	ompi_osc_rmalock/window/create/wait_observer.cc \
+	ompi_osc_rmalock/window/create/wait_observer.hh \
 	ompi_osc_rmalock/window/create/waiters.cc \
 	ompi_osc_rmalock/window/create/waiters.hh \
 	ompi_osc_rmalock/window/data/access.cc \

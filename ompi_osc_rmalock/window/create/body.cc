@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "host.hh"
+#include "window/create/wait_observer.hh"
 #include "window/create/waiters.hh"
-#include "window/diag/watch.hh"
 
 namespace rmalock::window {
 namespace {
@@ -109,7 +109,7 @@ void Body::wait_for(const ucx::Completion& completion) {
 
 void Body::watch(void* window) {
     Body& mine = *static_cast<Body*>(window);
-    Watch::look();
+    WaitObserver::look();
     if (mine.failures_.seen(mine.name()))
         throw ProcessFailed();
 }

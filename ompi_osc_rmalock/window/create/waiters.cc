@@ -4,7 +4,7 @@
 
 #include "host.hh"
 #include "network/network.hh"
-#include "window/diag/watch.hh"
+#include "window/create/wait_observer.hh"
 
 namespace rmalock::window {
 
@@ -15,7 +15,7 @@ fabric::Waiter waiter_for(const rmalock_spec_t& spec, const Plan& plan) {
             .spins = static_cast<unsigned>(spec.params.spin),
             .yield = yield == "always" || (yield == "auto" && plan.lock_config().oversubscribed),
             .waiting = plan.networked() ? network::Network::get()->worker().waiting() : nullptr,
-            .watch = plan.watched() ? Watch::look : nullptr};
+            .watch = plan.watched() ? WaitObserver::look : nullptr};
 }
 
 fabric::Waiter node_waiter_for(const rmalock_spec_t& spec, const Plan& plan, void (*watch)(void*),

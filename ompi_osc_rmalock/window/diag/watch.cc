@@ -25,8 +25,6 @@ Registry& registry() {
     return the_one;
 }
 
-thread_local Watch::Await* the_await = nullptr;
-
 std::uint64_t nanoseconds(Watch::Clock::time_point time) {
     return static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
@@ -71,8 +69,7 @@ std::vector<Seen> Watch::see() const {
 // ---- a wait -------------------------------------------------------------------------------------
 
 Watch::Await::Await(Watch& watch, Lock lock)
-    : watch_(watch), lock_(lock), interval_(watch.origin_.patience), next_(since_ + interval_),
-      outer_(std::exchange(the_await, this)) {
+    : watch_(watch), lock_(lock), interval_(watch.origin_.patience), next_(since_ + interval_) {
     if (!is_lock(lock.mode)) { // of these waits some are not ours, and nobody would look
         const std::lock_guard registered(registry().mutex);
         publish();
@@ -87,7 +84,6 @@ Watch::Await::~Await() {
         for (Watch* window : registry().windows)
             window->mine().await_nothing();
     }
-    the_await = outer_;
 }
 
 /// In all windows of the process. With the registry locked.
@@ -96,11 +92,6 @@ void Watch::Await::publish() {
     for (Watch* window : registry().windows)
         window->mine().await(watch_.window(), lock_, nanoseconds(since_), number);
     published_ = true;
-}
-
-void Watch::look(void* /*unused*/) {
-    if (the_await != nullptr)
-        the_await->look();
 }
 
 namespace {
@@ -208,8 +199,8 @@ class Report {
             blocker.way == BlockedProcess::Way::awaits)
             what = awaited(lock, "rank " + std::to_string(lock.target));
         const std::string time = duration(blocker.lock, blocker.near);
-        return (blocker.way == BlockedProcess::Way::holds ? "has held " : "waits itself for ") + what +
-               (time.empty() ? "" : ", for" + time);
+        return (blocker.way == BlockedProcess::Way::holds ? "has held " : "waits itself for ") +
+               what + (time.empty() ? "" : ", for" + time);
     }
 
     void print(const Blame& blame, Lock awaits, const BlockedProcess::Blocker& blocker) const {
@@ -241,7 +232,7 @@ class Views {
 
 } // namespace
 
-void Watch::Await::look() {
+void Watch::Await::still_waiting() {
     const Clock::time_point now = Clock::now();
     if (busy_ || (published_ && (watch_.origin_.patience.count() == 0 || now < next_)))
         return;

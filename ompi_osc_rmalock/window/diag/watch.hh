@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "window/create/record.hh"
+#include "window/create/wait_observer.hh"
 
 namespace rmalock::network {
 class Remote;
@@ -43,17 +44,14 @@ class Watch {
     void retire();
 
     /// Between beginning to acquire and having acquired, in the acquiring thread; or to wait for
-    /// what is no lock.
-    class Await {
+    /// what is no lock. It publishes what the thread waits for, and complains once that has lasted.
+    class Await final : private WaitObserver {
       public:
         Await(Watch& watch, Lock lock);
         ~Await();
-        Await(const Await&) = delete;
-        Await& operator=(const Await&) = delete;
 
       private:
-        friend class Watch;
-        void look();
+        void still_waiting() override;
         void publish();
 
         Watch& watch_;
@@ -62,12 +60,8 @@ class Watch {
         Clock::duration interval_; ///< to the next complaint
         Clock::time_point next_;
         bool published_ = false, busy_ = false;
-        Await* const outer_;
     };
     void let_go(Lock lock) { mine().drop(lock); }
-
-    /// Called now and then by every thread that waits (fabric::Waiter::watch).
-    static void look(void* unused = nullptr);
 
     std::uint64_t window() const { return origin_.window; }
     std::string name() const { return origin_.name(); }
