@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "ucx_glue/memory.hh"
 #include "ucx_glue/worker.hh"
 
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ucx_glue/callbacks.hh"
+#include "ucx_glue/memory.hh"
 
 namespace rmalock::ucx {
 

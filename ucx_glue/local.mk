@@ -8,6 +8,7 @@ librmalock_ucx_la_SOURCES = \
 	ucx_glue/atomic_requests.hh \
 	ucx_glue/callbacks.hh \
 	ucx_glue/completion.hh \
+	ucx_glue/creation.cc \
 	ucx_glue/data.cc \
 	ucx_glue/descriptors.cc \
 	ucx_glue/descriptors.hh \

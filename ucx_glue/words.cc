@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ucx_glue/callbacks.hh"
+#include "ucx_glue/memory.hh"
 #include "ucx_glue/printed.hh"
 
 namespace rmalock::ucx {

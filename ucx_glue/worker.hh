@@ -24,7 +24,6 @@
 #include "ucx_glue/atomic_requests.hh"
 #include "ucx_glue/completion.hh"
 #include "ucx_glue/descriptors.hh"
-#include "ucx_glue/memory.hh"
 #include "ucx_glue/opening.hh"
 #include "ucx_glue/operation.hh"
 #include "ucx_glue/peer.hh"

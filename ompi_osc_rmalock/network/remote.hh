@@ -12,6 +12,7 @@
 
 #include "fabric/remote.hh"
 #include "fabric/tally.hh"
+#include "ucx_glue/memory.hh"
 #include "ucx_glue/worker.hh"
 #include "network/exchange.hh"
 #include "network/network.hh"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ucx_glue/memory.hh"
 #include "ucx_glue/worker.hh"
 #include "network/trial_pairs.hh"
 

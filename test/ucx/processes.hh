@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ucx_glue/memory.hh"
 #include "ucx_glue/worker.hh"
 
 namespace rmalock::ucx::test {

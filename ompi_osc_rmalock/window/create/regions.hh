@@ -20,6 +20,7 @@
 #include "window/create/memory.hh"
 #include "window/create/plan.hh"
 #include "network/remote.hh"
+#include "ucx_glue/memory.hh"
 
 namespace rmalock::window {
 
