@@ -28,7 +28,7 @@ inline constexpr Rank kManyNodes = 4096;
 
 /// What the lock of a window needs at each rank beside the home record; the same at every rank.
 struct LockSlots {
-    Slot nodes = 0;    ///< queue nodes, of a line each
+    Slot qnodes = 0;   ///< queue nodes, of a line each
     Slot elements = 0; ///< words for the records of the tree's elements and counters, whole lines
     Slot holders =
         0; ///< what processes of a node hold (locks/parts/holder_records.hh), of a line each
@@ -63,11 +63,11 @@ struct WindowSlots {
         constexpr Slot kBits = 64 * kWordsPerLine;
         return (static_cast<Slot>(ranks) + kBits - 1) / kBits;
     }
-    /// The first queue node of a rank; a node is a line.
-    static constexpr Slot nodes(Rank ranks) { return post_bits + line(post_lines(ranks)); }
+    /// The first qnode of a rank; a qnode is a line.
+    static constexpr Slot qnodes(Rank ranks) { return post_bits + line(post_lines(ranks)); }
     /// The first of the lock's records of elements and counters.
     static constexpr Slot elements(Rank ranks, LockSlots lock) {
-        return nodes(ranks) + line(lock.nodes);
+        return qnodes(ranks) + line(lock.qnodes);
     }
     /// The first holder record of a node, at its first rank; a holder record is a line.
     static constexpr Slot holders(Rank ranks, LockSlots lock) {

@@ -28,19 +28,19 @@ struct LockParts {
 
     /// For so many ranks.
     static constexpr fabric::LockSlots kinds(fabric::Rank ranks) {
-        return {.nodes = locks::QueueNodes::Room::of(ranks).qnodes,
+        return {.qnodes = locks::QueueNodes::Room::of(ranks).qnodes,
                 .elements = kMostRecords,
                 .holders = 2};
     }
 
     explicit LockParts(F& f, Room its_room = Room::ample)
         : fabric(f), room(its_room),
-          qnodes(f.self(), Slots::nodes(f.size()), nodes(f.size(), room)),
+          qnodes(f.self(), Slots::qnodes(f.size()), qnode_room(f.size(), room)),
           records(Slots::elements(f.size(), kinds(f.size()))),
           holders(Slots::holders(f.size(), kinds(f.size()))), machine(nodes_of_two(f.size())),
           counters(topology::counters(machine, 0)) {}
 
-    static locks::QueueNodes::Room nodes(fabric::Rank ranks, Room room) {
+    static locks::QueueNodes::Room qnode_room(fabric::Rank ranks, Room room) {
         return room == Room::scarce ? locks::QueueNodes::Room{1, 1}
                                     : locks::QueueNodes::Room::of(ranks);
     }

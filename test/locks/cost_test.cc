@@ -48,7 +48,7 @@ struct Price {
 };
 constexpr VerbCounts kReadsNextAndLeaves{.gets = 1, .atomics = 1};
 constexpr VerbCounts kCohort{.gets = 1, .atomics = 2};
-// Of both levels: TAIL; then NEXT and STATUS of the process's node and of its element's, which is
+// Of both levels: TAIL; then NEXT and STATUS of the process's qnode and of its element's, which is
 // flushed for the next one.
 constexpr VerbCounts kClimbs{.atomics = 2}, kDescends{.gets = 4, .atomics = 2, .flushes = 1};
 constexpr Price kPrices[] = {
@@ -182,7 +182,7 @@ TEST_F(Cost, PassingTicketIsOneAtomicAndOnePosted) {
 }
 
 TEST_F(Cost, ABatonIsTakenPastTheQueueByOneAtomicAndInItByThree) {
-    locks::QueueNodes qnodes(kHere, WindowSlots::nodes(4), locks::QueueNodes::Room::of(4));
+    locks::QueueNodes qnodes(kHere, WindowSlots::qnodes(4), locks::QueueNodes::Room::of(4));
     locks::Baton<CountingFabric> baton(fabric);
     const fabric::Word word{kTarget, WindowSlots::lock}, tail{kTarget, WindowSlots::lock + 1};
     baton.give(word, 7, 2);

@@ -48,7 +48,7 @@ class Window {
     /// One for each lock that a benchmark holds or awaits at once.
     static constexpr Slot kQueueNodes = 1;
     locks::QueueNodes queue_nodes(Rank self) const {
-        return {self, fabric::WindowSlots::nodes(request_.layout.ranks), {kQueueNodes}};
+        return {self, fabric::WindowSlots::qnodes(request_.layout.ranks), {kQueueNodes}};
     }
     bool gated() const { return gated_; }
     Slot records() const { return fabric::WindowSlots::elements(request_.layout.ranks, slots_); }

@@ -106,8 +106,8 @@ TEST(LockConfig, MemoryIsWhatTheLockNeeds) {
         return alike(6, {.lock = lock, .topology = topology, .t_dc = t_dc}).slots;
     };
     constexpr Slot kLine = fabric::kWordsPerLine;
-    EXPECT_EQ(slots("direct_passive", "node:2", 0).nodes, 0U);
-    EXPECT_EQ(slots("d_mcs", "node:2", 0).nodes, 6U);
+    EXPECT_EQ(slots("direct_passive", "node:2", 0).qnodes, 0U);
+    EXPECT_EQ(slots("d_mcs", "node:2", 0).qnodes, 6U);
     EXPECT_EQ(slots("d_mcs", "node:2", 0).elements, 0U);
     // Elements of two: each of the two keeps the records of three targets.
     EXPECT_EQ(slots("rma_mcs", "node:2", 0).elements, 3 * kLine);

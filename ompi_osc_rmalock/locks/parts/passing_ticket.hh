@@ -4,7 +4,7 @@
 // does not run where ranks outnumber cores: the lock lies idle until the system gives it a core. A
 // spin lock lies free for any running process, but then a waiter may lose for ever. Here a released
 // lock lies free, and the first of the queue takes it like others; they pass that one T_L times at
-// most. baton.hh does the same with an MCS queue. That one needs nodes of the process, and
+// most. baton.hh does the same with an MCS queue. That one needs qnodes of the process, and
 // knowledge of when the lock is wanted. This one is a word: any thread may wait, and zeroed memory
 // is free.
 //

@@ -85,7 +85,7 @@ std::vector<std::string> describe(const LockConfig& config) {
     if (needs_of(config.choice.name).tree)
         lines = topology::list(config.machine);
     lines.push_back("lines of 64 bytes at each rank: 1 home record, " +
-                    std::to_string(config.slots.nodes) + " queue nodes, " +
+                    std::to_string(config.slots.qnodes) + " queue nodes, " +
                     std::to_string(config.slots.elements / fabric::kWordsPerLine) +
                     " for elements and counters, " + std::to_string(config.slots.holders) +
                     " for holder records");

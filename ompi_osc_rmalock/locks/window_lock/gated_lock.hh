@@ -30,7 +30,7 @@ class GatedLock final : public WindowLock {
         : kept_(kTraits.needs.tree || kTraits.needs.nodes
                     ? std::make_unique<const LockConfig>(config)
                     : nullptr),
-          qnodes_(fabric.self(), fabric::WindowSlots::nodes(fabric.size()),
+          qnodes_(fabric.self(), fabric::WindowSlots::qnodes(fabric.size()),
                   QueueNodes::Room::of(fabric.size())),
           fabric_(fabric), lock_(env(fabric, kept_ ? *kept_ : config)),
           takes_sections_(kSections && config.nodes_on_hosts), nodes_(config.machine.nodes),
