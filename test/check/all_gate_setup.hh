@@ -18,8 +18,8 @@ struct GatedWords {
     static constexpr Slot kGate = 0;
     static constexpr Slot kHome = kQueues ? locks::QueueNodes::kQnodeSlots : all_gate_fault::kSlots;
     static constexpr Slot kQueueNodes = kHome + locks::QueueNodes::kQnodeSlots;
-    static constexpr unsigned kNodes = kQueues ? 2 : 0;
-    static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::Room{kNodes}.slots();
+    static constexpr unsigned kQnodes = kQueues ? 2 : 0;
+    static constexpr Slot kRecords = kQueueNodes + locks::QueueNodes::Room{kQnodes}.slots();
 
     static Slot holders(const locks::MachineView& machine) {
         const locks::Footprint lock = Lock::footprint(machine);
@@ -91,7 +91,7 @@ class GatedWindow {
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
         : fabric_(real), first_(first), second_(setup.nodes.members(1).front()),
-          qnodes_(real.self(), first + Words::kQueueNodes, {Words::kNodes}), lock_(env(setup)),
+          qnodes_(real.self(), first + Words::kQueueNodes, {Words::kQnodes}), lock_(env(setup)),
           gate_(fabric_, lock_, first + Words::kGate,
                 setup.seen_by(real.self(), first + Words::holders(setup.view())), setup.limits),
           lock(*this) {}

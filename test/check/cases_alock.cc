@@ -106,7 +106,7 @@ void add_alock(std::vector<Case>& cases) {
     holds_two.locks_at_once = 2;
     add("3W 2 targets", {both_targets, both_targets, both_targets}, holds_two);
     Machine scarce = two;
-    scarce.scarce_nodes = true;
+    scarce.scarce_qnodes = true;
     add("2W+1W, stand-ins", {w2, w2, w2}, scarce);
     cases.push_back(with_store_buffer(cases.back()));
     add("2W+2W", {w2, w2, w2, w2}, two);

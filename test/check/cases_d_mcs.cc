@@ -25,7 +25,7 @@ Case stand_ins(std::string lock, const char* configuration, std::vector<Script> 
     Case c;
     c.lock = std::move(lock);
     c.configuration = std::string(configuration) + ", stand-ins";
-    c.program = program_of<locks::DMcs, Fault>(std::move(scripts), {.scarce_nodes = true});
+    c.program = program_of<locks::DMcs, Fault>(std::move(scripts), {.scarce_qnodes = true});
     return c;
 }
 

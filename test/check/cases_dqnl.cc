@@ -26,7 +26,7 @@ struct Swaps : Sound {
 
 void add_dqnl(std::vector<Case>& cases) {
     const auto w2 = writer(2);
-    const Machine scarce{.scarce_nodes = true};
+    const Machine scarce{.scarce_qnodes = true};
     cases.push_back(on("dqnl", "3W", {w2, w2, w2}));
     cases.push_back(with_store_buffer(cases.back()));
     cases.push_back(on("dqnl", "2W+1R", {w2, w2, reader(2)}));

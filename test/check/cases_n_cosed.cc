@@ -43,8 +43,8 @@ Case on(std::string lock, const char* configuration, std::vector<Script> scripts
     return c;
 }
 
-Machine with(unsigned locks_at_once, bool scarce_nodes = false) {
-    return {.locks_at_once = locks_at_once, .scarce_nodes = scarce_nodes};
+Machine with(unsigned locks_at_once, bool scarce_qnodes = false) {
+    return {.locks_at_once = locks_at_once, .scarce_qnodes = scarce_qnodes};
 }
 
 void add_mutants(std::vector<Case>& cases) {

@@ -144,7 +144,7 @@ void add_pf_alock(std::vector<Case>& cases) {
     const Script both_targets = both(Mode::exclusive);
     add("2W+1R 2 targets", {both_targets, both(Mode::shared), both_targets}, here(1, 2));
     Machine scarce = here(1);
-    scarce.scarce_nodes = true;
+    scarce.scarce_qnodes = true;
     add("1W and 1W+1R, stand-ins", {w1, w1, r1}, scarce);
     lingers();
     add("1W+1R and 1W+1R once", {w1, r1, w1, r1}, here(2));

@@ -231,7 +231,7 @@ void add_shared_records(std::vector<Case>& cases) {
         rounds(pf_cohort("1R+2W N=2, targets 2 and 4, one record", mixed, in_rounds(pairs)));
     cases.push_back(std::move(in_turns));
     Machine scarce = pairs;
-    scarce.scarce_nodes = true;
+    scarce.scarce_qnodes = true;
     add("3W N=2, targets 2 and 4, stand-ins", writers, scarce);
     const auto mutant_of = [&]<class Fault>(Fault, const char* fault, Failure expected,
                                             const std::vector<Script>& scripts) {

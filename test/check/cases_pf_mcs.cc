@@ -175,7 +175,7 @@ void add_stand_ins(std::vector<Case>& cases) {
         cases.push_back(pf_mcs("pf_mcs", configuration, {}));
         cases.back().configuration += ", stand-ins";
         cases.back().program = program_of<locks::PfMcs>(
-            std::move(scripts), {.limits = {.t_w = 2}, .scarce_nodes = true});
+            std::move(scripts), {.limits = {.t_w = 2}, .scarce_qnodes = true});
     };
     add("2W+1R", cast_of("2W+1R"));
     cases.back().program.bound[index_of(Mode::shared)] = 2;

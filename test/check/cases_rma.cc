@@ -177,16 +177,16 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "5W N=3 once", {w1, w1, w1, w1, w1}, deep, Size::deep));
     // A process has one queue node, and gives it back while it holds (mcs_queue.hh).
     Machine scarce = nodes;
-    scarce.scarce_nodes = true;
+    scarce.scarce_qnodes = true;
     cases.push_back(on<Local>(name, "3W N=2, stand-ins", {w2, w2, w2}, scarce));
     cases.push_back(with_store_buffer(cases.back()));
-    cases.push_back(on<Local>(name, "3W N=1, stand-ins", {w2, w2, w2}, {.scarce_nodes = true}));
+    cases.push_back(on<Local>(name, "3W N=1, stand-ins", {w2, w2, w2}, {.scarce_qnodes = true}));
     const Script targets = both(Mode::exclusive);
     cases.push_back(
         on<Local>(name, "3W N=2 2 targets, stand-ins", {targets, targets, targets}, scarce));
     cases.push_back(mutant<RmaMcsLocal<rma_fault::NoFlush>>("rma_mcs/no_flush", Failure::deadlock,
                                                             "3W N=1, stand-ins", {w2, w2, w2},
-                                                            {.scarce_nodes = true}));
+                                                            {.scarce_qnodes = true}));
 
     cases.push_back(mutant<RmaMcsLocal<rma_fault::NoFlush>>("rma_mcs/no_flush", Failure::deadlock,
                                                             "3W N=2", {w2, w2, w2}, nodes));
@@ -213,7 +213,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
     Machine scarce = nodes;
-    scarce.scarce_nodes = true;
+    scarce.scarce_qnodes = true;
     cases.push_back(on<Local>(name, "2W+1R N=2, stand-ins", {w2, w2, r2}, scarce));
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));

@@ -25,7 +25,7 @@ struct Machine {
     Rank t_dc = 1;
     locks::LockLimits limits = kSmallest;
     unsigned locks_at_once = 1; ///< that a process holds and awaits
-    bool scarce_nodes = false;  ///< a process has one queue node, whatever it holds
+    bool scarce_qnodes = false; ///< a process has one queue node, whatever it holds
     Slot record_lines = 0;      ///< room for records of nodes; 0: one for each target
 
     Rank of_a_node() const {
@@ -59,8 +59,8 @@ struct LockSetup {
     Slot qnodes() const { return kRecords + footprint.records; }
     Slot slots(bool queues) const { return queues ? qnodes() + room.slots() : footprint.home; }
     template <class F>
-    locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_nodes) const {
-        return {fabric, 0, kRecords, its_nodes, view(), limits};
+    locks::LockEnv<F> env(F& fabric, locks::QueueNodes& its_qnodes) const {
+        return {fabric, 0, kRecords, its_qnodes, view(), limits};
     }
 };
 

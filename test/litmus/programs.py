@@ -164,11 +164,11 @@ HOLDERS = [
             mutants=({"push": "relaxed"}, {"wake_all": "relaxed"}),
             enough=({"push": "acquire", "wake_all": "release", "get": "relaxed", "put": "relaxed",
                      "await_wake": "relaxed"},)),
-    Program("queue nodes of a process (qnodes.hh)", "a thread takes a node that is still in use",
-            {"before": "store node 1 plain\nadd r_0 used -1 node_given",
-             "next": "load r_seen used nodes_used\nif r_seen == 0: cas r_used used 0 1 node_taken\n"
-                     "if r_seen == 0 and r_used == 0: store node 2 plain"}, init={"used": 1},
-            mutants=({"node_given": "relaxed"}, {"node_taken": "relaxed"})),
+    Program("queue nodes of a process (qnodes.hh)", "a thread takes a qnode that is still in use",
+            {"before": "store qnode 1 plain\nadd r_0 used -1 qnode_given",
+             "next": "load r_seen used qnodes_used\nif r_seen == 0: cas r_used used 0 1 qnode_taken\n"
+                     "if r_seen == 0 and r_used == 0: store qnode 2 plain"}, init={"used": 1},
+            mutants=({"qnode_given": "relaxed"}, {"qnode_taken": "relaxed"})),
     Program("numbers of threads (thread_number.cc)", "the end of an old mark undoes that of the next thread",
             {"before": "store mark 0 unmark\nadd r_taken taken -1 number_given",
              "next": "load r_seen taken numbers_used\nif r_seen == 0: cas r_number taken 0 1 number_taken\n"

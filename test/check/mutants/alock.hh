@@ -86,7 +86,7 @@ class PrintedALock {
   private:
     static constexpr Slot kNext = 0, kBudget = 1; // of a descriptor
     static constexpr Slot kVictim = 2, kFlag = 3;
-    // A budget is in its word with 2 more: 0 is a node that is free, and waits.
+    // A budget is in its word with 2 more: 0 is a qnode that is free, and waits.
     static constexpr Value kUsedUp = 2;
 
     Slot mine(Rank target) const { return fabric_.same_node(target) ? 1 : 0; }

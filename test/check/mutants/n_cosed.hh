@@ -10,15 +10,15 @@ namespace rmalock::check::n_cosed_fault {
 
 using Words = locks::NCosedWords;
 /// Where the inboxes of few processes are a line.
-inline constexpr Slot kInboxes = fabric::line(1), kQueueNode = fabric::line(2);
+inline constexpr Slot kInboxes = fabric::line(1), kQnode = fabric::line(2);
 inline constexpr Slot kNext = locks::McsQueueWords::kNext, kDrn = locks::DrainWord::kDrn,
                       kWake = locks::PushListWords::kWake;
 
-inline bool of_node(Word w, Slot field) {
-    return w.slot == kQueueNode + field;
+inline bool of_qnode(Word w, Slot field) {
+    return w.slot == kQnode + field;
 }
 inline bool of_inbox(Word w) {
-    return w.slot >= kInboxes && w.slot < kQueueNode;
+    return w.slot >= kInboxes && w.slot < kQnode;
 }
 
 /// As printed: one that leaves resets both regions, also those of processes that have come meanwhile (D2). They are lost.
@@ -37,25 +37,25 @@ struct DoesNotDrain : Sound {
 };
 /// The last shared one does not tell the exclusive that waits for it.
 struct TellsNobody : Sound {
-    bool skips_put(Word w, Value v) { return of_node(w, kDrn) && v != 0; }
+    bool skips_put(Word w, Value v) { return of_qnode(w, kDrn) && v != 0; }
 };
 /// A holder wakes those whose requests have come by now.
 struct DoesNotAwaitRequests : Sound {
     bool skips_await(Word w) { return of_inbox(w); }
 };
 struct DoesNotAwaitListed : Sound {
-    bool skips_await(Word w) { return of_node(w, Words::kListed); }
+    bool skips_await(Word w) { return of_qnode(w, Words::kListed); }
 };
 /// One that finds another name in the word takes itself for the last (D2).
 struct DoesNotAwaitNext : Sound {
-    bool skips_await(Word w) { return of_node(w, kNext); }
+    bool skips_await(Word w) { return of_qnode(w, kNext); }
 };
 /// A shared one that is woken does not wake the one before it.
 struct NoWakeChain : Sound {
-    bool skips_put(Word w, Value v) { return of_node(w, kWake) && v != 0 && woken_; }
+    bool skips_put(Word w, Value v) { return of_qnode(w, kWake) && v != 0 && woken_; }
     void done(Verb verb, Word w, Value) {
         if (verb == Verb::await)
-            woken_ = of_node(w, kWake);
+            woken_ = of_qnode(w, kWake);
         else if (verb != Verb::put)
             woken_ = false;
     }
@@ -63,7 +63,7 @@ struct NoWakeChain : Sound {
 };
 /// A holder that moves to the stand-in leaves the shared ones behind it where they are.
 struct MovesAlone : Sound {
-    bool skips_put(Word w, Value v) { return of_node(w, kWake) && v == Words::kMoved; }
+    bool skips_put(Word w, Value v) { return of_qnode(w, kWake) && v == Words::kMoved; }
 };
 /// What a holder puts into the stand-in, or cleans there, may be late.
 struct StandInUnflushed : Sound {

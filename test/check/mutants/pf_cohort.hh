@@ -25,8 +25,8 @@ inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + W
                       kCome = kRecord + Words::kCome, kA = kRecord + Words::kCounter;
 inline constexpr Slot kKey = kA + locks::MemberWords::kKey,
                       kD = kA + locks::MemberWords::kDepartures;
-inline constexpr Slot kGoneOfNode = locks::MemberWords::kGone;
-inline constexpr Slot kCallOfNode = locks::ReaderGroupWords::kCall;
+inline constexpr Slot kGoneOfQnode = locks::MemberWords::kGone;
+inline constexpr Slot kCallOfQnode = locks::ReaderGroupWords::kCall;
 inline constexpr Value kWrite = locks::MemberWords::kWrite, kMember = locks::MemberWords::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
 
@@ -38,7 +38,7 @@ struct Crowded : Sound {
 /// A reader that went home for its group calls none of it.
 struct CallsNobody : Sound {
     bool skips_put(Word w, Value v) {
-        return w.slot % fabric::kWordsPerLine == kCallOfNode && v != 0;
+        return w.slot % fabric::kWordsPerLine == kCallOfQnode && v != 0;
     }
 };
 /// A reader that is called does not call the one before it.
@@ -46,7 +46,7 @@ struct NoCallChain : CallsNobody {
     bool skips_put(Word w, Value v) { return CallsNobody::skips_put(w, v) && called_; }
     void done(Verb verb, Word w, Value) {
         if (verb == Verb::await)
-            called_ = w.slot % fabric::kWordsPerLine == kCallOfNode;
+            called_ = w.slot % fabric::kWordsPerLine == kCallOfQnode;
         else if (verb != Verb::put)
             called_ = false;
     }
@@ -123,7 +123,7 @@ struct TakesBackByAddition : Sound {
 /// An owner closes the members and goes in beside the readers that are inside them.
 struct NoDrain : Sound {
     Value fetched(Word w, Value, Value v) { return w.slot == kD ? 0 : v; }
-    bool skips_await(Word w) { return w.slot % fabric::kWordsPerLine == kGoneOfNode; }
+    bool skips_await(Word w) { return w.slot % fabric::kWordsPerLine == kGoneOfQnode; }
 };
 
 /// An exclusive believes what S said of members before it waited for the readers at home.

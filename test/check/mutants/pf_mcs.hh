@@ -7,7 +7,7 @@
 
 namespace rmalock::check::pf_mcs_fault {
 
-// Words of the home record and of a node, as in locks/algorithms/pf_mcs.hh. Nodes start behind the
+// Words of the home record and of a qnode, as in locks/algorithms/pf_mcs.hh. Qnodes start behind the
 // home record.
 using Words = locks::PfMcsWords;
 inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kHw = Words::kHw, kJoin = Words::kJoin,

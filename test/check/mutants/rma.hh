@@ -6,7 +6,7 @@
 
 namespace rmalock::check::rma_fault {
 
-/// Cleaned nodes and reset counters may be late.
+/// Cleaned qnodes and reset counters may be late.
 struct NoFlush : Sound {
     bool skips_flush(Rank) { return true; }
 };

@@ -1,7 +1,7 @@
 // RMA-MCS and RMA-RW as the HPDC 2016 paper prints them, and with single repairs; all have to be
 // caught.
 //
-// Nodes are one per process, as in the paper: one target at a time.
+// Qnodes are one per process, as in the paper: one target at a time.
 #pragma once
 
 #include "fabric/layout.hh"
@@ -10,7 +10,7 @@
 
 namespace rmalock::check {
 
-/// Listings 4 and 5 for N = 2, nodes of two processes: the caller's own node at both levels.
+/// Listings 4 and 5 for N = 2, nodes of two processes: the caller's own qnode at both levels.
 template <fabric::Fabric F>
 class PrintedTree {
     using Rank = locks::Rank;
