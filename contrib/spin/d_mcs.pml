@@ -1,4 +1,4 @@
-/* D-MCS, ompi_osc_rmalock/locks/algorithms/d_mcs.hh and mcs_queue.hh: one queue, nodes that are clean while they are free.
+/* D-MCS, ompi_osc_rmalock/locks/algorithms/d_mcs.hh and mcs_queue.hh: one queue, qnodes that are clean while they are free.
  *
  * PROCS processes take the lock ROUNDS times each. Every step touches one shared word. A process that
  * cannot go on in the end is an invalid end state.

@@ -54,7 +54,7 @@ byte drainer = NOBODY;
 short count = 0;
 byte list = NOBODY;
 byte tail = NOBODY;
-byte meeting = 0; /* 0, the name of a node, or a PHASE */
+byte meeting = 0; /* 0, the name of a qnode, or a PHASE */
 bool mapped[READERS + 1];
 /* a message: 0 none, DIRECT(chain, registrations, whether there are members), PHASE(r, registrations, whether,
  * phase) */
@@ -67,7 +67,7 @@ bool closed[READERS + 1], member[READERS + 1];
 byte arrivals[READERS + 1];
 short inside[READERS + 1];
 byte waiting[READERS + 1];
-/* the processes' own nodes */
+/* the processes' own qnodes */
 byte next[ALL + 1], status[ALL + 1], gone[ALL + 1];
 bool drained[ALL + 1];
 byte wake[ALL + 1];

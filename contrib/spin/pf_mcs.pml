@@ -59,10 +59,10 @@ short baton = 0;
 #define PASSED(b) (((b) & 8191) >> 7)
 byte passes = 0; /* ghost: of the first that waits */
 #else
-/* 0, the name of a node, or a PHASE */
+/* 0, the name of a qnode, or a PHASE */
 byte meeting = 0;
 #endif
-/* the nodes */
+/* the qnodes */
 byte next[ALL + 1], status[ALL + 1];
 bool drained[ALL + 1];
 byte wake[ALL + 1];

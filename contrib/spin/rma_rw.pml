@@ -14,7 +14,7 @@
  * -DJOINS_CLOSED: a reader joins at a counter that the writer has closed by then.
  * -DONE_BY_ONE: the writer closes each counter when that one has drained, before the others have.
  * -DKEEPS_ARRIVAL: a reader that joins those inside leaves its arrival in the counter.
- * -DCALLERS_NODE: at the root a writer queues its own node, as the paper prints it, not its element's. */
+ * -DCALLERS_QNODE: at the root a writer queues its own qnode, as the paper prints it, not its element's. */
 #ifndef ELEMENTS
 #define ELEMENTS 2
 #endif
@@ -39,23 +39,23 @@
 
 mtype = { none, pass, parent, mode_change };
 
-/* the queues of the elements: nodes 1 ... ALL_WRITERS, one for each writer */
+/* the queues of the elements: qnodes 1 ... ALL_WRITERS, one for each writer */
 byte tail2[ELEMENTS];
 byte next2[ALL_WRITERS + 1];
 mtype status2[ALL_WRITERS + 1] = none;
 byte chain2[ALL_WRITERS + 1], total2[ALL_WRITERS + 1];
-/* the queue of the root: nodes 1 ... ELEMENTS, one for each element */
-#ifdef CALLERS_NODE
-#define MY_ROOT_NODE me
-#define ROOT_NODES (ALL_WRITERS + 1)
+/* the queue of the root: qnodes 1 ... ELEMENTS, one for each element */
+#ifdef CALLERS_QNODE
+#define MY_ROOT_QNODE me
+#define ROOT_QNODES (ALL_WRITERS + 1)
 #else
-#define MY_ROOT_NODE (e + 1)
-#define ROOT_NODES (ELEMENTS + 1)
+#define MY_ROOT_QNODE (e + 1)
+#define ROOT_QNODES (ELEMENTS + 1)
 #endif
 byte tail1 = NOBODY;
-byte next1[ROOT_NODES];
-mtype status1[ROOT_NODES] = none;
-byte total1[ROOT_NODES];
+byte next1[ROOT_QNODES];
+mtype status1[ROOT_QNODES] = none;
+byte total1[ROOT_QNODES];
 /* the counters */
 byte arrive[ELEMENTS];
 short depart[ELEMENTS];
@@ -239,13 +239,13 @@ inline acquire() {
     if
     :: !asks_parent -> from_readers = false; total = total2[me]
     :: else ->
-        atomic { other = tail1; tail1 = MY_ROOT_NODE };
+        atomic { other = tail1; tail1 = MY_ROOT_QNODE };
         if
         :: other != NOBODY ->
-            next1[other] = MY_ROOT_NODE;
-            status1[MY_ROOT_NODE] != none;
+            next1[other] = MY_ROOT_QNODE;
+            status1[MY_ROOT_QNODE] != none;
             if
-            :: status1[MY_ROOT_NODE] == pass -> from_readers = false; total = total1[MY_ROOT_NODE]
+            :: status1[MY_ROOT_QNODE] == pass -> from_readers = false; total = total1[MY_ROOT_QNODE]
             :: else
             fi
         :: else
@@ -258,10 +258,10 @@ inline acquire() {
 }
 
 inline release_root() {
-    succ1 = next1[MY_ROOT_NODE];
+    succ1 = next1[MY_ROOT_QNODE];
     other = succ1;
-    clear(next1[MY_ROOT_NODE]);
-    status1[MY_ROOT_NODE] = none;
+    clear(next1[MY_ROOT_QNODE]);
+    status1[MY_ROOT_QNODE] = none;
     to_readers = (succ1 == NOBODY || total >= T_W);
     if
     :: to_readers -> open_counters()
@@ -271,15 +271,15 @@ inline release_root() {
     :: succ1 == NOBODY ->
         atomic {
             if
-            :: tail1 == MY_ROOT_NODE -> tail1 = NOBODY; other = 1
+            :: tail1 == MY_ROOT_QNODE -> tail1 = NOBODY; other = 1
             :: else -> other = 0
             fi
         };
         if
         :: other == 0 ->
-            next1[MY_ROOT_NODE] != NOBODY;
-            succ1 = next1[MY_ROOT_NODE];
-            next1[MY_ROOT_NODE] = NOBODY
+            next1[MY_ROOT_QNODE] != NOBODY;
+            succ1 = next1[MY_ROOT_QNODE];
+            next1[MY_ROOT_QNODE] = NOBODY
         :: else
         fi
     :: else
