@@ -392,18 +392,18 @@ TEST_F(CostOfTheGate, AChangeIsAnAtomicForEachNodeAndDoesNotComeWithEveryCall) {
 }
 
 /// The same over two nodes that keep holder records.
-class CostOfLedgers : public Cost {
+class CostOfHolderRecords : public Cost {
   protected:
     const topology::Level& nodes = parts.machine.nodes;
-    const fabric::Slot first_ledger = parts.holders;
+    const fabric::Slot first_record = parts.holders;
     const locks::NodeTable table{nodes};
 
     /// A process's fabric, lock and gate.
     struct Process {
-        Process(CostOfLedgers& test, fabric::Rank self)
+        Process(CostOfHolderRecords& test, fabric::Rank self)
             : fabric(test.words.fabric(self)), parts(fabric), lock(parts.env({})),
               gate(fabric, lock, WindowSlots::gate,
-                   test.table.seen_by(self, test.nodes, test.first_ledger)) {}
+                   test.table.seen_by(self, test.nodes, test.first_record)) {}
         CountingFabric fabric;
         Parts parts;
         Lock lock;
@@ -412,7 +412,7 @@ class CostOfLedgers : public Cost {
     Process here{*this, 0}, beside{*this, 1}, far{*this, 3};
 };
 
-TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
+TEST_F(CostOfHolderRecords, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
     beside.gate.release_exclusive(2, beside.gate.acquire_exclusive(2));
     here.gate.enter_all();
     // Join, announce, settle; a mark for each node, at once; a look at its own counter, and at each
@@ -422,11 +422,11 @@ TEST_F(CostOfLedgers, ALockAllThatComesFirstLooksAtEachNodeAndVisitsNobody) {
     EXPECT_EQ(here.fabric.take_off_node(), (VerbCounts{.gets = 1, .posted = 1}));
 }
 
-TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
+TEST_F(CostOfHolderRecords, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
     locks::HolderRecords<CountingFabric> holders(here.fabric,
-                                                 table.seen_by(0, nodes, first_ledger).holders);
+                                                 table.seen_by(0, nodes, first_record).holders);
     locks::HolderRecords<CountingFabric> others(far.fabric,
-                                                table.seen_by(3, nodes, first_ledger).holders);
+                                                table.seen_by(3, nodes, first_record).holders);
     const auto named = [&] {
         const auto held = holders.look();
         return std::vector(held.named().begin(), held.named().end());
@@ -441,7 +441,7 @@ TEST_F(CostOfLedgers, TheyNameWhatIsHeldOnceAndOneOfSeveralByAllThereAre) {
     EXPECT_EQ(named(), (std::vector<fabric::Rank>{2, 1}));
 }
 
-TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
+TEST_F(CostOfHolderRecords, AnExclusiveCountsOnItsOwnNodeOnly) {
     const locks::Hold hold = far.gate.acquire_exclusive(0);
     EXPECT_EQ(far.fabric.take(), (VerbCounts{.gets = 1, .atomics = 1, .counts = 1}));
     EXPECT_EQ(far.fabric.take_off_node(), kOneAtomic);
@@ -452,7 +452,7 @@ TEST_F(CostOfLedgers, AnExclusiveCountsOnItsOwnNodeOnly) {
 
 /// All four ranks, as threads: pf_cohort over two nodes behind the gate, with thresholds so small
 /// that everything changes often.
-class CostOfWaiting : public CostOfLedgers {
+class CostOfWaiting : public CostOfHolderRecords {
   protected:
     using PfCohort = locks::PfCohort<CountingFabric>;
     static constexpr locks::LockLimits kSmall{
@@ -461,7 +461,7 @@ class CostOfWaiting : public CostOfLedgers {
         Contender(CostOfWaiting& test, fabric::Rank self)
             : fabric(test.words.fabric(self)), parts(fabric), pf_cohort(parts.env(kSmall)),
               gate(fabric, pf_cohort, WindowSlots::gate,
-                   test.table.seen_by(self, test.nodes, test.first_ledger),
+                   test.table.seen_by(self, test.nodes, test.first_record),
                    {.alls = 2, .exclusives = 2}) {}
 
         void exclusive(fabric::Rank target) {
