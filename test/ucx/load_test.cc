@@ -26,32 +26,32 @@ TEST_P(Load, AMillionPutsWaitInLittleMemory) {
     run_world(2, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);
         options.most_outstanding = 64;
-        Site site(world, options, kWords);
-        if (site.rank == 0) {
+        Participant here(world, options, kWords);
+        if (here.rank == 0) {
             std::vector<std::uint64_t> mine(kWords);
             std::iota(mine.begin(), mine.end(), 1u);
-            site.worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1));
-            site.fence_asleep(); // from here the target does not serve
+            here.worker.read_word(here.waiter, here.peer(1), here.address(1, 0), here.key(1));
+            here.fence_asleep(); // from here the target does not serve
             Completion complete;
             const std::size_t before = resident_bytes();
             for (std::size_t n = 0; n < kWords; ++n)
-                site.worker.put(site.peer(1), &mine[n], sizeof mine[n], site.address(1, n),
-                                site.key(1), &complete);
+                here.worker.put(here.peer(1), &mine[n], sizeof mine[n], here.address(1, n),
+                                here.key(1), &complete);
             EXPECT_LT(resident_bytes() - before, 100'000'000u);
-            site.fence_asleep();
-            site.worker.flush(site.waiter, site.peer(1));
+            here.fence_asleep();
+            here.worker.flush(here.waiter, here.peer(1));
             EXPECT_TRUE(complete.done());
-            const Counters counters = site.worker.counters();
+            const Counters counters = here.worker.counters();
             EXPECT_EQ(counters.puts, kWords);
             EXPECT_EQ(counters.flushes, 1u);
         } else {
-            site.fence();
-            site.fence_asleep();
+            here.fence();
+            here.fence_asleep();
         }
-        site.fence();
-        for (std::size_t n = 0; site.rank == 1 && n < kWords; ++n)
-            ASSERT_EQ(site.memory[n], n + 1);
-        site.fence();
+        here.fence();
+        for (std::size_t n = 0; here.rank == 1 && n < kWords; ++n)
+            ASSERT_EQ(here.memory[n], n + 1);
+        here.fence();
     });
 }
 
@@ -59,36 +59,36 @@ TEST_P(Load, APeerThatDoesNotServeHoldsUpNobodyElse) {
     static constexpr std::size_t kWords = 200'000;
     run(
         3, GetParam(),
-        [](Site& site) {
-            for (int target = 0; target < site.size; ++target) // connects
-                site.worker.read_word(site.waiter, site.peer(target), site.address(target, 0),
-                                      site.key(target));
-            site.fence();
+        [](Participant& here) {
+            for (int target = 0; target < here.size; ++target) // connects
+                here.worker.read_word(here.waiter, here.peer(target), here.address(target, 0),
+                                      here.key(target));
+            here.fence();
             const std::uint64_t value = 7;
             const auto put = [&](int target, std::size_t word) {
-                site.worker.put(site.peer(target), &value, sizeof value, site.address(target, word),
-                                site.key(target));
+                here.worker.put(here.peer(target), &value, sizeof value, here.address(target, word),
+                                here.key(target));
             };
-            if (site.rank == 0) {
+            if (here.rank == 0) {
                 for (std::size_t n = 0; n < kWords; ++n)
                     put(1, n);
                 for (std::size_t n = 0; n < 100; ++n)
                     put(2, n);
-                site.worker.flush(site.waiter, site.peer(2));
+                here.worker.flush(here.waiter, here.peer(2));
                 put(2, 100);
-                site.worker.flush(site.waiter, site.peer(2));
-                site.fence_asleep();
-                site.worker.flush_all(site.waiter);
-            } else if (site.rank == 1) {
-                site.fence_asleep(); // until the others are done with each other
+                here.worker.flush(here.waiter, here.peer(2));
+                here.fence_asleep();
+                here.worker.flush_all(here.waiter);
+            } else if (here.rank == 1) {
+                here.fence_asleep(); // until the others are done with each other
             } else {
-                site.fence();
+                here.fence();
             }
-            site.fence();
-            for (std::size_t n = 0; n < (site.rank == 1 ? kWords : 0); ++n)
-                ASSERT_EQ(site.memory[n], 7u);
-            for (std::size_t n = 0; n < (site.rank == 2 ? 101u : 0u); ++n)
-                ASSERT_EQ(site.memory[n], 7u);
+            here.fence();
+            for (std::size_t n = 0; n < (here.rank == 1 ? kWords : 0); ++n)
+                ASSERT_EQ(here.memory[n], 7u);
+            for (std::size_t n = 0; n < (here.rank == 2 ? 101u : 0u); ++n)
+                ASSERT_EQ(here.memory[n], 7u);
         },
         kWords);
 }
@@ -97,43 +97,43 @@ TEST_P(Load, LongPutsAndGetsBothWays) {
     static constexpr std::size_t kWords = 8'000'000; // 64 MB
     run(
         2, GetParam(),
-        [](Site& site) {
-            const int other = 1 - site.rank;
+        [](Participant& here) {
+            const int other = 1 - here.rank;
             const auto value = [](int rank, std::size_t n) {
                 return n * 3 + static_cast<std::uint64_t>(rank);
             };
             std::vector<std::uint64_t> mine(kWords);
             for (std::size_t n = 0; n < kWords; ++n)
-                mine[n] = value(site.rank, n);
+                mine[n] = value(here.rank, n);
             Completion put, get;
-            site.worker.put(site.peer(other), mine.data(), kWords * 8, site.address(other, 0),
-                            site.key(other), &put);
-            site.worker.wait_for(site.waiter, [&] { return put.done(); });
+            here.worker.put(here.peer(other), mine.data(), kWords * 8, here.address(other, 0),
+                            here.key(other), &put);
+            here.worker.wait_for(here.waiter, [&] { return put.done(); });
             std::fill(mine.begin(), mine.end(), 0);
-            site.worker.flush_all(site.waiter);
-            site.fence();
+            here.worker.flush_all(here.waiter);
+            here.fence();
             for (std::size_t n = 0; n < kWords; ++n)
-                ASSERT_EQ(site.memory[n], value(other, n));
-            site.worker.get(site.peer(other), mine.data(), kWords * 8, site.address(other, 0),
-                            site.key(other), &get);
-            site.worker.flush_local_all(site.waiter);
+                ASSERT_EQ(here.memory[n], value(other, n));
+            here.worker.get(here.peer(other), mine.data(), kWords * 8, here.address(other, 0),
+                            here.key(other), &get);
+            here.worker.flush_local_all(here.waiter);
             EXPECT_TRUE(get.done());
             for (std::size_t n = 0; n < kWords; ++n)
-                ASSERT_EQ(mine[n], value(site.rank, n));
+                ASSERT_EQ(mine[n], value(here.rank, n));
         },
         kWords);
 }
 
 TEST_P(Load, AtomicsOfAllAndOfTheOwnersCpuAddUp) {
     static constexpr std::uint64_t kTimes = 3000;
-    run(3, GetParam(), [](Site& site) {
-        const std::atomic_ref added(site.memory[0]), posted(site.memory[1]),
-            swapped(site.memory[2]);
-        ProgressThread thread(site.worker);
-        site.fence_asleep();
+    run(3, GetParam(), [](Participant& here) {
+        const std::atomic_ref added(here.memory[0]), posted(here.memory[1]),
+            swapped(here.memory[2]);
+        ProgressThread thread(here.worker);
+        here.fence_asleep();
         std::uint64_t last = 0;
         for (std::uint64_t n = 0; n < kTimes; ++n) {
-            if (site.rank == 0) { // the owner
+            if (here.rank == 0) { // the owner
                 added.fetch_add(1);
                 posted.fetch_add(1);
                 std::uint64_t was = swapped.load();
@@ -142,20 +142,20 @@ TEST_P(Load, AtomicsOfAllAndOfTheOwnersCpuAddUp) {
                 continue;
             }
             const auto fetch = [&](Fetch what, std::size_t word, std::uint64_t a, std::uint64_t b) {
-                return site.worker.fetch(site.waiter, site.peer(0), what, site.address(0, word),
-                                         site.key(0), a, b);
+                return here.worker.fetch(here.waiter, here.peer(0), what, here.address(0, word),
+                                         here.key(0), a, b);
             };
             const std::uint64_t now = fetch(Fetch::add, 0, 1, 0);
             EXPECT_TRUE(n == 0 || now > last);
             last = now;
-            site.worker.post_add(site.peer(0), site.address(0, 1), site.key(0), 1);
+            here.worker.post_add(here.peer(0), here.address(0, 1), here.key(0), 1);
             for (std::uint64_t guess = 0, was;; guess = was)
                 if ((was = fetch(Fetch::compare_swap, 2, guess, guess + 1)) == guess)
                     break;
         }
-        site.worker.flush_all(site.waiter);
-        site.fence();
-        if (site.rank == 0) {
+        here.worker.flush_all(here.waiter);
+        here.fence();
+        if (here.rank == 0) {
             EXPECT_EQ(added, 3 * kTimes);
             EXPECT_EQ(posted, 3 * kTimes);
             EXPECT_EQ(swapped, 3 * kTimes);
@@ -165,17 +165,17 @@ TEST_P(Load, AtomicsOfAllAndOfTheOwnersCpuAddUp) {
 
 TEST_P(Load, SwapsHandEachValueOverOnce) {
     static constexpr std::uint64_t kTimes = 3000;
-    run(3, GetParam(), [](Site& site) {
+    run(3, GetParam(), [](Participant& here) {
         // What was swapped in is swapped out by somebody, once, or is there in the end.
         std::uint64_t sum = 0;
         for (std::uint64_t n = 1; n <= kTimes; ++n)
-            sum += site.worker.fetch(site.waiter, site.peer(0), Fetch::swap, site.address(0, 0),
-                                     site.key(0), n * 3 + static_cast<std::uint64_t>(site.rank));
-        site.worker.fetch(site.waiter, site.peer(0), Fetch::add, site.address(0, 1), site.key(0),
+            sum += here.worker.fetch(here.waiter, here.peer(0), Fetch::swap, here.address(0, 0),
+                                     here.key(0), n * 3 + static_cast<std::uint64_t>(here.rank));
+        here.worker.fetch(here.waiter, here.peer(0), Fetch::add, here.address(0, 1), here.key(0),
                           sum);
-        site.fence();
-        if (site.rank == 0) {
-            EXPECT_EQ(site.memory[0] + site.memory[1],
+        here.fence();
+        if (here.rank == 0) {
+            EXPECT_EQ(here.memory[0] + here.memory[1],
                       3 * 3 * kTimes * (kTimes + 1) / 2 + 3 * kTimes);
         }
     });
@@ -184,27 +184,27 @@ TEST_P(Load, SwapsHandEachValueOverOnce) {
 TEST_P(Load, StoredWordsAreNeverTorn) {
     static constexpr std::uint64_t kTimes = 20'000, kSame = 0x0101010101010101;
     const auto whole = [](std::uint64_t word) { return word == (word & 0xff) * kSame; };
-    run(3, GetParam(), [=](Site& site) {
-        const std::atomic_ref word(site.memory[0]), over(site.memory[1]);
-        if (site.rank == 0) {
-            site.worker.wait_for(site.waiter, [&] {
+    run(3, GetParam(), [=](Participant& here) {
+        const std::atomic_ref word(here.memory[0]), over(here.memory[1]);
+        if (here.rank == 0) {
+            here.worker.wait_for(here.waiter, [&] {
                 EXPECT_TRUE(whole(word.load()));
                 return over.load() == 2;
             });
         } else {
             for (std::uint64_t n = 0; n < kTimes; ++n) {
-                site.worker.send_word(site.peer(0), WordOp::store, site.address(0, 0),
+                here.worker.send_word(here.peer(0), WordOp::store, here.address(0, 0),
                                       (n * 7 % 256) * kSame);
-                site.worker.post_store(site.peer(0), site.address(0, 0), site.key(0),
+                here.worker.post_store(here.peer(0), here.address(0, 0), here.key(0),
                                        (n * 5 % 256) * kSame);
                 if (n % 100 == 0) {
-                    EXPECT_TRUE(whole(site.worker.read_word(site.waiter, site.peer(0),
-                                                            site.address(0, 0), site.key(0))));
+                    EXPECT_TRUE(whole(here.worker.read_word(here.waiter, here.peer(0),
+                                                            here.address(0, 0), here.key(0))));
                 }
             }
-            site.worker.flush(site.waiter, site.peer(0));
-            site.worker.fetch(site.waiter, site.peer(0), Fetch::add, site.address(0, 1),
-                              site.key(0), 1);
+            here.worker.flush(here.waiter, here.peer(0));
+            here.worker.fetch(here.waiter, here.peer(0), Fetch::add, here.address(0, 1),
+                              here.key(0), 1);
         }
     });
 }
@@ -212,20 +212,20 @@ TEST_P(Load, StoredWordsAreNeverTorn) {
 /// All connect to all at once, and what goes over a connection first is a put.
 TEST_P(Load, PutsComeFirst) {
     for (int time = 0; time < 10; ++time)
-        run(4, GetParam(), [](Site& site) {
-            const auto mine = static_cast<std::size_t>(site.rank);
+        run(4, GetParam(), [](Participant& here) {
+            const auto mine = static_cast<std::size_t>(here.rank);
             std::uint64_t values[4] = {};
             for (int to = 0; to < 4; ++to) {
                 values[to] = 10 * mine + static_cast<std::uint64_t>(to);
-                site.worker.put(site.peer(to), &values[to], sizeof values[to],
-                                site.address(to, mine), site.key(to));
+                here.worker.put(here.peer(to), &values[to], sizeof values[to],
+                                here.address(to, mine), here.key(to));
                 if (to % 2 != 0)
-                    site.worker.flush(site.waiter, site.peer(to));
+                    here.worker.flush(here.waiter, here.peer(to));
             }
-            site.worker.flush_all(site.waiter);
-            site.fence();
+            here.worker.flush_all(here.waiter);
+            here.fence();
             for (std::size_t from = 0; from < 4; ++from)
-                EXPECT_EQ(site.memory[from], 10 * from + mine);
+                EXPECT_EQ(here.memory[from], 10 * from + mine);
         });
 }
 
@@ -233,22 +233,22 @@ TEST_P(Load, PutsComeFirst) {
 TEST_P(Load, ThreadsShareAWorker) {
     static constexpr std::size_t kThreads = 4;
     static constexpr std::uint64_t kTimes = 300;
-    run(2, GetParam(), [](Site& site) {
-        const int other = 1 - site.rank;
-        ProgressThread server(site.worker);
-        site.fence_asleep();
+    run(2, GetParam(), [](Participant& here) {
+        const int other = 1 - here.rank;
+        ProgressThread server(here.worker);
+        here.fence_asleep();
         const auto work = [&](std::size_t mine) {
             for (std::uint64_t n = 1; n <= kTimes; ++n) {
-                site.worker.post_add(site.peer(other), site.address(other, 0), site.key(other), 1);
-                site.worker.send_word(site.peer(other), WordOp::add, site.address(other, 1), 1);
-                site.worker.put(site.peer(other), &n, sizeof n, site.address(other, 8 + mine),
-                                site.key(other));
+                here.worker.post_add(here.peer(other), here.address(other, 0), here.key(other), 1);
+                here.worker.send_word(here.peer(other), WordOp::add, here.address(other, 1), 1);
+                here.worker.put(here.peer(other), &n, sizeof n, here.address(other, 8 + mine),
+                                here.key(other));
                 if (n % 2 == 0)
-                    site.worker.flush(site.waiter, site.peer(other));
+                    here.worker.flush(here.waiter, here.peer(other));
                 else
-                    site.worker.flush_all(site.waiter);
-                EXPECT_EQ(site.worker.read_word(site.waiter, site.peer(other),
-                                                site.address(other, 8 + mine), site.key(other)),
+                    here.worker.flush_all(here.waiter);
+                EXPECT_EQ(here.worker.read_word(here.waiter, here.peer(other),
+                                                here.address(other, 8 + mine), here.key(other)),
                           n);
             }
         };
@@ -257,27 +257,27 @@ TEST_P(Load, ThreadsShareAWorker) {
             threads.emplace_back(work, n);
         for (std::thread& thread : threads)
             thread.join();
-        site.fence_asleep();
-        EXPECT_EQ(std::atomic_ref(site.memory[0]).load(), kThreads * kTimes);
-        EXPECT_EQ(std::atomic_ref(site.memory[1]).load(), kThreads * kTimes);
+        here.fence_asleep();
+        EXPECT_EQ(std::atomic_ref(here.memory[0]).load(), kThreads * kTimes);
+        EXPECT_EQ(std::atomic_ref(here.memory[1]).load(), kThreads * kTimes);
     });
 }
 
 TEST_P(Load, FlushAllWaitsForEverybody) {
-    run(4, GetParam(), [](Site& site) {
+    run(4, GetParam(), [](Participant& here) {
         std::uint64_t value = 1;
         for (; value <= 50; ++value) {
-            for (int target = 0; target < site.size; ++target)
-                site.worker.put(site.peer(target), &value, sizeof value,
-                                site.address(target, static_cast<std::size_t>(site.rank)),
-                                site.key(target));
-            site.worker.flush_all(site.waiter);
-            site.fence();
-            for (int origin = 0; origin < site.size; ++origin)
-                EXPECT_EQ(site.memory[static_cast<std::size_t>(origin)], value);
-            site.fence();
+            for (int target = 0; target < here.size; ++target)
+                here.worker.put(here.peer(target), &value, sizeof value,
+                                here.address(target, static_cast<std::size_t>(here.rank)),
+                                here.key(target));
+            here.worker.flush_all(here.waiter);
+            here.fence();
+            for (int origin = 0; origin < here.size; ++origin)
+                EXPECT_EQ(here.memory[static_cast<std::size_t>(origin)], value);
+            here.fence();
         }
-        EXPECT_EQ(site.worker.counters().flushes, 4 * 50u);
+        EXPECT_EQ(here.worker.counters().flushes, 4 * 50u);
     });
 }
 

@@ -58,7 +58,7 @@ struct Sent {
 };
 
 void run_handling(int size, const Transport& transport, MessageHandler handler,
-                  const std::function<void(Site&)>& body) {
+                  const std::function<void(Participant&)>& body) {
     run_world(size, transport, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.handler = handler;
@@ -66,22 +66,22 @@ void run_handling(int size, const Transport& transport, MessageHandler handler,
             ++rounds;
             return false;
         };
-        Site site(world, options, 64);
-        the_worker = &site.worker;
-        body(site);
-        site.fence();
+        Participant here(world, options, 64);
+        the_worker = &here.worker;
+        body(here);
+        here.fence();
     });
 }
 
 TEST_P(Messages, ArriveWholeAndInOrderAtEverySize) {
-    run_handling(3, GetParam(), look_at, [](Site& site) {
-        const std::size_t most = site.worker.most_message_bytes();
+    run_handling(3, GetParam(), look_at, [](Participant& here) {
+        const std::size_t most = here.worker.most_message_bytes();
         EXPECT_GE(most, 4096u);
         std::uint32_t serial = 0;
         const auto send = [&](std::size_t header, std::size_t data) {
             const Sent message(serial++, header, data);
-            for (int to = 0; to < site.size; ++to)
-                site.worker.send(site.peer(to), message.header, message.data);
+            for (int to = 0; to < here.size; ++to)
+                here.worker.send(here.peer(to), message.header, message.data);
         };
         for (std::size_t data = 0; data + sizeof(Label) <= most; data += data < 600 ? 1 : 37)
             send(sizeof(Label), data);
@@ -91,19 +91,19 @@ TEST_P(Messages, ArriveWholeAndInOrderAtEverySize) {
             send(sizeof(Label),
                  n % 3 == 0 ? most - sizeof(Label) : static_cast<std::size_t>(n % 50));
         const std::uint64_t all = 3 * std::uint64_t{serial};
-        site.worker.wait_for(site.waiter, [&] { return seen == all; });
+        here.worker.wait_for(here.waiter, [&] { return seen == all; });
         EXPECT_EQ(wrong, 0u);
         EXPECT_GT(rounds, 0u);
-        EXPECT_EQ(site.worker.counters().messages, all);
+        EXPECT_EQ(here.worker.counters().messages, all);
     });
 }
 
 TEST_P(Messages, LongerOnesAreRefused) {
-    run_handling(1, GetParam(), look_at, [](Site& site) {
-        const Bytes data(site.worker.most_message_bytes());
+    run_handling(1, GetParam(), look_at, [](Participant& here) {
+        const Bytes data(here.worker.most_message_bytes());
         const std::byte header{};
         try {
-            site.worker.send(site.peer(0), {&header, 1}, data);
+            here.worker.send(here.peer(0), {&header, 1}, data);
             ADD_FAILURE() << "it was sent";
         } catch (const Error& error) {
             EXPECT_TRUE(std::string(error.what()).starts_with("UCX: send a message longer than"))
@@ -121,27 +121,27 @@ TEST_P(Messages, HandlersAnswer) {
             else
                 look_at(from, header, data);
         },
-        [](Site& site) {
+        [](Participant& here) {
             for (std::uint32_t n = 0; n < 5000; ++n) {
                 const Label label{n, sizeof(Label), 0};
-                site.worker.send(site.peer(1 - site.rank), {}, std::as_bytes(std::span(&label, 1)));
+                here.worker.send(here.peer(1 - here.rank), {}, std::as_bytes(std::span(&label, 1)));
             }
-            site.worker.wait_for(site.waiter, [] { return seen == 5000; });
+            here.worker.wait_for(here.waiter, [] { return seen == 5000; });
             EXPECT_EQ(wrong, 0u);
         });
 }
 
 TEST_P(Messages, ABusyReceiverGetsThemAllAndTheSenderStaysSmall) {
-    run_handling(2, GetParam(), look_at, [](Site& site) {
+    run_handling(2, GetParam(), look_at, [](Participant& here) {
         constexpr std::uint32_t kMany = 20'000;
-        std::optional<ProgressThread> thread(std::in_place, site.worker);
-        if (site.rank == 0)
+        std::optional<ProgressThread> thread(std::in_place, here.worker);
+        if (here.rank == 0)
             for (std::uint32_t n = 0; n < kMany; ++n) {
                 const Sent message(n, sizeof(Label), 4000);
-                site.worker.send(site.peer(1), message.header, message.data);
+                here.worker.send(here.peer(1), message.header, message.data);
             }
-        site.fence_asleep();
-        site.worker.wait_for(site.waiter, [&] { return seen == (site.rank == 1 ? kMany : 0); });
+        here.fence_asleep();
+        here.worker.wait_for(here.waiter, [&] { return seen == (here.rank == 1 ? kMany : 0); });
         EXPECT_EQ(wrong, 0u);
     });
 }
@@ -172,9 +172,9 @@ void refuse(PeerId, std::span<const std::byte>, std::span<const std::byte>) {
 }
 
 TEST_P(Messages, AHandlerThatThrowsEndsTheWaits) {
-    run_handling(1, GetParam(), refuse, [](Site& site) {
-        site.worker.send(site.peer(0), {}, {});
-        EXPECT_THROW(site.worker.wait_for(site.waiter, [] { return false; }), Error);
+    run_handling(1, GetParam(), refuse, [](Participant& here) {
+        here.worker.send(here.peer(0), {}, {});
+        EXPECT_THROW(here.worker.wait_for(here.waiter, [] { return false; }), Error);
     });
 }
 

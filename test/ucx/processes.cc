@@ -119,7 +119,7 @@ Worker::Options default_options(const Processes& world) {
     return options;
 }
 
-Site::Site(Processes& the_world, Worker::Options options, std::size_t words)
+Participant::Participant(Processes& the_world, Worker::Options options, std::size_t words)
     : world(the_world), rank(world.rank()), size(world.size()), memory(words),
       owned(std::make_unique<Worker>(options)), worker(*owned),
       registration(worker, memory.data(), memory.size() * sizeof(std::uint64_t)) {
@@ -140,14 +140,14 @@ Site::Site(Processes& the_world, Worker::Options options, std::size_t words)
     }
 }
 
-void Site::fence() {
+void Participant::fence() {
     world.gather({}, [this] {
         if (!worker.progress())
             usleep(10); // leaves the core to the others
     });
 }
 
-void Site::fence_asleep() {
+void Participant::fence_asleep() {
     world.gather({});
 }
 
@@ -180,15 +180,15 @@ void run_world(int size, const Transport& transport, const std::function<void(Pr
     }
 }
 
-void run(int size, const Transport& transport, const std::function<void(Site&)>& body,
+void run(int size, const Transport& transport, const std::function<void(Participant&)>& body,
          std::size_t words) {
     run_world(size, transport, [&](Processes& world) {
-        Site site(world, default_options(world), words);
-        body(site);
-        site.fence();
+        Participant here(world, default_options(world), words);
+        body(here);
+        here.fence();
         // Nobody goes while another one waits for the last answer of its own.
-        site.worker.disconnect();
-        site.fence();
+        here.worker.disconnect();
+        here.fence();
     });
 }
 

@@ -44,8 +44,8 @@ class Processes {
 
 /// What a test body has in each process: a worker, its peers, and `words` of memory that all may
 /// access.
-struct Site {
-    Site(Processes& world, Worker::Options options, std::size_t words);
+struct Participant {
+    Participant(Processes& world, Worker::Options options, std::size_t words);
 
     /// Nobody passes before all have come. The worker serves while it waits ...
     void fence();
@@ -80,8 +80,8 @@ Worker::Options default_options(const Processes& world);
 /// Runs `body` in `size` processes and fails the test if one of them fails an expectation, crashes,
 /// hangs, or prints anything.
 void run_world(int size, const Transport& transport, const std::function<void(Processes&)>& body);
-/// The same with a Site of `words` words, closed by a fence.
-void run(int size, const Transport& transport, const std::function<void(Site&)>& body,
+/// The same with a Participant of `words` words, closed by a fence.
+void run(int size, const Transport& transport, const std::function<void(Participant&)>& body,
          std::size_t words = 1024);
 
 } // namespace rmalock::ucx::test

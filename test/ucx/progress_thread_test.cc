@@ -74,92 +74,93 @@ void answer(PeerId from, std::span<const std::byte>, std::span<const std::byte> 
 }
 
 /// Every verb once.
-void use(Site& site, int target) {
-    Worker& worker = site.worker;
+void use(Participant& here, int target) {
+    Worker& worker = here.worker;
     std::vector<std::uint64_t> block(512, 7), back(512);
-    worker.fetch(site.waiter, site.peer(target), Fetch::add, site.address(target, 0),
-                 site.key(target), 1);
-    worker.post_add(site.peer(target), site.address(target, 1), site.key(target), 1);
-    worker.post_store(site.peer(target), site.address(target, 2), site.key(target), 1);
-    worker.send_word(site.peer(target), WordOp::add, site.address(target, 3), 1);
-    worker.put(site.peer(target), block.data(), 4096, site.address(target, 512), site.key(target));
-    worker.flush(site.waiter, site.peer(target));
+    worker.fetch(here.waiter, here.peer(target), Fetch::add, here.address(target, 0),
+                 here.key(target), 1);
+    worker.post_add(here.peer(target), here.address(target, 1), here.key(target), 1);
+    worker.post_store(here.peer(target), here.address(target, 2), here.key(target), 1);
+    worker.send_word(here.peer(target), WordOp::add, here.address(target, 3), 1);
+    worker.put(here.peer(target), block.data(), 4096, here.address(target, 512), here.key(target));
+    worker.flush(here.waiter, here.peer(target));
     Completion got;
-    worker.get(site.peer(target), back.data(), 4096, site.address(target, 512), site.key(target),
+    worker.get(here.peer(target), back.data(), 4096, here.address(target, 512), here.key(target),
                &got);
-    worker.wait_for(site.waiter, [&] { return got.done(); });
+    worker.wait_for(here.waiter, [&] { return got.done(); });
     EXPECT_EQ(back, block);
     const int before = replies;
-    worker.send(site.peer(target), {}, std::as_bytes(std::span(block).first(1)));
-    worker.wait_for(site.waiter, [&] { return replies != before; });
+    worker.send(here.peer(target), {}, std::as_bytes(std::span(block).first(1)));
+    worker.wait_for(here.waiter, [&] { return replies != before; });
 }
 
-void run_answering(int size, const Transport& transport, const std::function<void(Site&)>& body) {
+void run_answering(int size, const Transport& transport,
+                   const std::function<void(Participant&)>& body) {
     run_world(size, transport, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.handler = answer;
-        Site site(world, options, 1024);
-        the_worker = &site.worker;
-        body(site);
-        site.fence();
+        Participant here(world, options, 1024);
+        the_worker = &here.worker;
+        body(here);
+        here.fence();
     });
 }
 
 TEST_P(Thread, ServesWhileTheTargetSleeps) {
     constexpr auto kSleep = 1500ms;
-    run_answering(2, GetParam(), [=](Site& site) {
-        if (site.rank == 1) {
-            ProgressThread thread(site.worker);
-            site.fence_asleep();
+    run_answering(2, GetParam(), [=](Participant& here) {
+        if (here.rank == 1) {
+            ProgressThread thread(here.worker);
+            here.fence_asleep();
             std::this_thread::sleep_for(kSleep);
-            site.fence_asleep();
+            here.fence_asleep();
             EXPECT_GT(thread.rounds(), 0u);
-            EXPECT_EQ(site.memory[0], 10u);
-            EXPECT_EQ(site.memory[1], 10u);
+            EXPECT_EQ(here.memory[0], 10u);
+            EXPECT_EQ(here.memory[1], 10u);
         } else {
-            site.fence_asleep();
+            here.fence_asleep();
             const auto start = Clock::now();
             for (int n = 0; n < 10; ++n)
-                use(site, 1);
+                use(here, 1);
             EXPECT_LT(Clock::now() - start, kSleep / 2);
-            site.fence_asleep();
+            here.fence_asleep();
         }
     });
 }
 
 TEST_P(Thread, BothSidesMaySleepBetweenTheirOperations) {
-    run_answering(3, GetParam(), [](Site& site) {
-        ProgressThread thread(site.worker);
+    run_answering(3, GetParam(), [](Participant& here) {
+        ProgressThread thread(here.worker);
         for (int round = 0; round < 20; ++round) {
-            site.fence_asleep();
-            if (round % 3 == site.rank)
-                use(site, (site.rank + 1) % 3);
+            here.fence_asleep();
+            if (round % 3 == here.rank)
+                use(here, (here.rank + 1) % 3);
         }
-        site.fence_asleep();
+        here.fence_asleep();
     });
 }
 
 TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
-    run(2, GetParam(), [](Site& site) {
+    run(2, GetParam(), [](Participant& here) {
         constexpr std::uint64_t kFetches = 2000;
-        ProgressThread thread(site.worker);
-        site.fence_asleep();
-        if (site.rank == 0) {
+        ProgressThread thread(here.worker);
+        here.fence_asleep();
+        if (here.rank == 0) {
             for (std::uint64_t n = 0; n < kFetches; ++n)
-                site.worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0),
-                                  site.key(1), 1);
+                here.worker.fetch(here.waiter, here.peer(1), Fetch::add, here.address(1, 0),
+                                  here.key(1), 1);
         } else {
             // It may be in the middle of a turn when the wait begins, but not begin another.
-            const std::atomic_ref word(site.memory[0]);
+            const std::atomic_ref word(here.memory[0]);
             std::optional<std::uint64_t> before;
-            site.worker.wait_for(site.waiter, [&] {
+            here.worker.wait_for(here.waiter, [&] {
                 if (!before)
                     before = thread.rounds();
                 return word.load() == kFetches;
             });
             EXPECT_LE(thread.rounds() - *before, 1u);
         }
-        site.fence_asleep();
+        here.fence_asleep();
     });
 }
 
@@ -169,9 +170,9 @@ int alarm_event = -1;
 std::atomic<bool> looked{false};
 
 TEST_P(Thread, WakesForAnAlarm) {
-    run(1, GetParam(), [](Site& site) {
+    run(1, GetParam(), [](Participant& here) {
         alarm_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        ProgressThread thread(site.worker, {}, {alarm_event, [] {
+        ProgressThread thread(here.worker, {}, {alarm_event, [] {
                                                     if (eventfd_read(alarm_event, &looked_at) == 0)
                                                         looked = true;
                                                 }});
@@ -191,25 +192,25 @@ TEST_P(Thread, WakesForAnAlarm) {
 
 /// What the main thread waits for, and takes itself, does not wake the thread each time.
 TEST_P(Thread, SleepsWhileTheMainThreadTakesWhatArrives) {
-    run(2, GetParam(), [](Site& site) {
+    run(2, GetParam(), [](Participant& here) {
         constexpr int kRounds = 40, kFetches = 100;
         std::optional<ProgressThread> thread;
-        if (site.rank == 0)
-            thread.emplace(site.worker);
-        site.fence();
+        if (here.rank == 0)
+            thread.emplace(here.worker);
+        here.fence();
         long switches = 0, naps = 0;
-        for (int round = 0; site.rank == 0 && round < kRounds; ++round) {
+        for (int round = 0; here.rank == 0 && round < kRounds; ++round) {
             std::this_thread::sleep_for(10ms); // by now it sleeps until something arrives
             const long before = voluntary_switches(thread_id());
             const auto start = Clock::now();
             for (int n = 0; n < kFetches; ++n)
-                site.worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0),
-                                  site.key(1), 1);
+                here.worker.fetch(here.waiter, here.peer(1), Fetch::add, here.address(1, 0),
+                                  here.key(1), 1);
             naps += (Clock::now() - start) / 1ms;
             switches += voluntary_switches(thread_id()) - before;
         }
         EXPECT_LE(switches, 2 * naps + 10 * kRounds) << naps;
-        site.fence();
+        here.fence();
     });
 }
 
@@ -239,31 +240,31 @@ TEST(Relief, ComesToASleeperAndOnce) {
 }
 
 TEST_P(Thread, LetsTheMainThreadInWhileItServesAFlood) {
-    run_answering(3, GetParam(), [](Site& site) {
-        ProgressThread thread(site.worker);
-        site.fence_asleep();
-        const std::atomic_ref end(site.memory[3]);
-        if (site.rank != 0) {
+    run_answering(3, GetParam(), [](Participant& here) {
+        ProgressThread thread(here.worker);
+        here.fence_asleep();
+        const std::atomic_ref end(here.memory[3]);
+        if (here.rank != 0) {
             while (end.load() == 0)
-                site.worker.send(site.peer(0), {}, {}); // which counts it
+                here.worker.send(here.peer(0), {}, {}); // which counts it
         } else {
             for (int n = 0; n < 20; ++n)
-                use(site, 0);
-            for (int target = 1; target < site.size; ++target)
-                site.worker.fetch(site.waiter, site.peer(target), Fetch::add,
-                                  site.address(target, 3), site.key(target), 1);
+                use(here, 0);
+            for (int target = 1; target < here.size; ++target)
+                here.worker.fetch(here.waiter, here.peer(target), Fetch::add,
+                                  here.address(target, 3), here.key(target), 1);
         }
-        site.fence_asleep();
+        here.fence_asleep();
     });
 }
 
 TEST_P(Thread, NeverWakesWhileNothingHappens) {
-    run_answering(2, GetParam(), [](Site& site) {
-        ProgressThread thread(site.worker);
-        site.fence_asleep();
-        if (site.rank == 0)
-            use(site, 1);
-        site.fence_asleep();
+    run_answering(2, GetParam(), [](Participant& here) {
+        ProgressThread thread(here.worker);
+        here.fence_asleep();
+        if (here.rank == 0)
+            use(here, 1);
+        here.fence_asleep();
         // It is asleep once a whole while has passed without a switch.
         const auto deadline = Clock::now() + 20s;
         long before = voluntary_switches(thread_id());
@@ -276,18 +277,18 @@ TEST_P(Thread, NeverWakesWhileNothingHappens) {
             }
             before = now;
         }
-        site.fence_asleep();
-        if (site.rank == 1)
-            use(site, 0); // and wakes for this
-        site.fence_asleep();
+        here.fence_asleep();
+        if (here.rank == 1)
+            use(here, 0); // and wakes for this
+        here.fence_asleep();
     });
 }
 
 TEST_P(Thread, TakesNoSignalsAndLeavesTheCoresAsTheyAre) {
-    run(1, GetParam(), [](Site& site) {
+    run(1, GetParam(), [](Participant& here) {
         cpu_set_t before, after;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-        ProgressThread thread(site.worker);
+        ProgressThread thread(here.worker);
         for (const auto& [id, name] : all_threads())
             if (id != getpid()) {
                 const std::uint64_t blocked = std::stoull(status_of(id, "SigBlk"), nullptr, 16);
@@ -301,14 +302,14 @@ TEST_P(Thread, TakesNoSignalsAndLeavesTheCoresAsTheyAre) {
 }
 
 TEST_P(Thread, EndsWhenItIsToldTo) {
-    run(2, GetParam(), [](Site& site) {
+    run(2, GetParam(), [](Participant& here) {
         for (int n = 0; n < 100; ++n) {
-            ProgressThread thread(site.worker);
-            site.worker.fetch(site.waiter, site.peer(1 - site.rank), Fetch::add,
-                              site.address(1 - site.rank, 0), site.key(1 - site.rank), 1);
+            ProgressThread thread(here.worker);
+            here.worker.fetch(here.waiter, here.peer(1 - here.rank), Fetch::add,
+                              here.address(1 - here.rank, 0), here.key(1 - here.rank), 1);
         }
-        site.fence();
-        EXPECT_EQ(site.memory[0], 100u);
+        here.fence();
+        EXPECT_EQ(here.memory[0], 100u);
     });
 }
 
@@ -325,14 +326,14 @@ TEST_P(Thread, AnyExceptionBecomesTheWorkersFailure) {
     run_world(1, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);
         options.after_progress = throw_in_other_threads;
-        Site site(world, options, 1024);
+        Participant here(world, options, 1024);
         main_thread = std::this_thread::get_id();
-        const ProgressThread thread(site.worker);
+        const ProgressThread thread(here.worker);
         bool told = false;
         for (const auto end = Clock::now() + 20s; !told && Clock::now() < end;) {
             std::this_thread::sleep_for(5ms);
             try {
-                site.worker.progress();
+                here.worker.progress();
             } catch (const Error& error) {
                 told = std::string(error.what()).find("bad_alloc") != std::string::npos;
             }

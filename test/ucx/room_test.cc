@@ -18,22 +18,22 @@ constexpr Transport kTcpOverAll{"tcp", "tcp,self"};
 /// So many words that they are told by an endpoint of their own.
 constexpr int kMany = 100;
 
-void tell_all(Site& site, int words) {
+void tell_all(Participant& here, int words) {
     for (int n = 0; n < words; ++n)
-        for (int to = 0; to < site.size; ++to) {
-            if (to == site.rank)
+        for (int to = 0; to < here.size; ++to) {
+            if (to == here.rank)
                 continue;
-            site.worker.send_word(site.peer(to), WordOp::add, site.address(to, 0), 1);
-            site.worker.fetch(site.waiter, site.peer(to), Fetch::add, site.address(to, 1),
-                              site.key(to), 1);
+            here.worker.send_word(here.peer(to), WordOp::add, here.address(to, 0), 1);
+            here.worker.fetch(here.waiter, here.peer(to), Fetch::add, here.address(to, 1),
+                              here.key(to), 1);
         }
-    site.worker.flush_all(site.waiter);
+    here.worker.flush_all(here.waiter);
 }
 
-void expect_told(Site& site, int words) {
-    const auto all = static_cast<std::uint64_t>(words * (site.size - 1));
-    EXPECT_EQ(site.memory[0], all) << "sent words";
-    EXPECT_EQ(site.memory[1], all) << "fetched ones";
+void expect_told(Participant& here, int words) {
+    const auto all = static_cast<std::uint64_t>(words * (here.size - 1));
+    EXPECT_EQ(here.memory[0], all) << "sent words";
+    EXPECT_EQ(here.memory[1], all) << "fetched ones";
 }
 
 /// The soft limit, so that so many more descriptors than now may be opened.
@@ -90,70 +90,70 @@ TEST(Room, TheLimitIsNearBeforeItIsReached) {
 
 TEST(Room, APeerTakesTwoDescriptorsAtMost) {
     run_world(4, kTcpOverAll, [](Processes& world) {
-        Site site(world, default_options(world), 64);
+        Participant here(world, default_options(world), 64);
         const std::size_t before = Descriptors::count().used;
-        tell_all(site, kMany);
-        site.fence();
-        expect_told(site, kMany);
+        tell_all(here, kMany);
+        here.fence();
+        expect_told(here, kMany);
         EXPECT_LE(Descriptors::count().used, before + 2 * 3);
-        EXPECT_EQ(site.worker.connections().first, 3u);
-        EXPECT_EQ(site.worker.connections().second, 3u) << "for words";
-        site.fence();
+        EXPECT_EQ(here.worker.connections().first, 3u);
+        EXPECT_EQ(here.worker.connections().second, 3u) << "for words";
+        here.fence();
     });
 }
 
 /// Nor do the peers open one to a process that is near the limit.
 TEST(Room, NearTheLimitAProcessWarnsAndHasOneConnectionToEachPeer) {
     run_world(3, kTcpOverAll, [](Processes& world) {
-        Site site(world, warning_options(world), 64);
-        tell_all(site, 1);
-        site.fence();
-        if (site.rank == 0) {
+        Participant here(world, warning_options(world), 64);
+        tell_all(here, 1);
+        here.fence();
+        if (here.rank == 0) {
             leave_descriptors(10);
-            site.worker.check_descriptors();
+            here.worker.check_descriptors();
             EXPECT_EQ(warned_at.left(), 10u);
         }
-        site.fence();
-        tell_all(site, 1); // what rank 0 answers comes after what it has asked for
-        tell_all(site, kMany);
-        site.fence();
-        expect_told(site, kMany + 2);
-        EXPECT_EQ(site.worker.connections().first, 2u);
-        EXPECT_EQ(site.worker.connections().second, site.rank == 0 ? 0u : 1u) << "between two";
-        EXPECT_EQ(warnings, site.rank == 0 ? 1 : 0);
-        site.fence();
+        here.fence();
+        tell_all(here, 1); // what rank 0 answers comes after what it has asked for
+        tell_all(here, kMany);
+        here.fence();
+        expect_told(here, kMany + 2);
+        EXPECT_EQ(here.worker.connections().first, 2u);
+        EXPECT_EQ(here.worker.connections().second, here.rank == 0 ? 0u : 1u) << "between two";
+        EXPECT_EQ(warnings, here.rank == 0 ? 1 : 0);
+        here.fence();
     });
 }
 
 TEST(Room, WordsGetNoConnectionWhileDescriptorsAreScarce) {
     run_world(3, kTcpOverAll, [](Processes& world) {
-        Site site(world, warning_options(world), 64);
-        tell_all(site, 1); // while all connect at once there are more connections for a moment
-        site.fence();
+        Participant here(world, warning_options(world), 64);
+        tell_all(here, 1); // while all connect at once there are more connections for a moment
+        here.fence();
         leave_descriptors(2 * Descriptors::reserve(0) - 8);
-        tell_all(site, kMany);
-        site.fence();
-        expect_told(site, kMany + 1);
-        EXPECT_EQ(site.worker.connections().first, 2u);
-        EXPECT_EQ(site.worker.connections().second, 0u);
+        tell_all(here, kMany);
+        here.fence();
+        expect_told(here, kMany + 1);
+        EXPECT_EQ(here.worker.connections().first, 2u);
+        EXPECT_EQ(here.worker.connections().second, 0u);
         EXPECT_EQ(warnings, 0) << "scarce, but not near the limit";
-        site.fence();
+        here.fence();
     });
 }
 
 /// A peer that comes later hears of it when it greets.
 TEST(Room, APeerIsAskedForOneConnection) {
     run_world(2, kTcpOverAll, [](Processes& world) {
-        Site site(world, default_options(world), 64);
-        if (site.rank == 0)
+        Participant here(world, default_options(world), 64);
+        if (here.rank == 0)
             leave_descriptors(10);
-        site.fence();
-        site.worker.connect(site.waiter, site.peer(1 - site.rank));
-        tell_all(site, kMany);
-        site.fence();
-        expect_told(site, kMany);
-        EXPECT_EQ(site.worker.connections().second, 0u);
-        site.fence();
+        here.fence();
+        here.worker.connect(here.waiter, here.peer(1 - here.rank));
+        tell_all(here, kMany);
+        here.fence();
+        expect_told(here, kMany);
+        EXPECT_EQ(here.worker.connections().second, 0u);
+        here.fence();
     });
 }
 

@@ -19,11 +19,11 @@ INSTANTIATE_TEST_SUITE_P(Over, Verbs, testing::Values(kTcp, kShared, kAny),
                          [](const auto& given) { return std::string(given.param.name); });
 
 TEST_P(Verbs, FetchesReturnWhatWasThere) {
-    run(2, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
+    run(2, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
             const auto fetch = [&](Fetch what, std::uint64_t operand, std::uint64_t desired = 0) {
-                return site.worker.fetch(site.waiter, site.peer(1), what, site.address(1, 3),
-                                         site.key(1), operand, desired);
+                return here.worker.fetch(here.waiter, here.peer(1), what, here.address(1, 3),
+                                         here.key(1), operand, desired);
             };
             EXPECT_EQ(fetch(Fetch::add, 5), 0u);
             EXPECT_EQ(fetch(Fetch::add, ~0ull), 5u); // minus one
@@ -31,149 +31,149 @@ TEST_P(Verbs, FetchesReturnWhatWasThere) {
             EXPECT_EQ(fetch(Fetch::compare_swap, 7, 8), 1ull << 63);
             EXPECT_EQ(fetch(Fetch::compare_swap, 1ull << 63, 8), 1ull << 63);
             EXPECT_EQ(
-                site.worker.read_word(site.waiter, site.peer(1), site.address(1, 3), site.key(1)),
+                here.worker.read_word(here.waiter, here.peer(1), here.address(1, 3), here.key(1)),
                 8u);
-            const Counters counters = site.worker.counters();
+            const Counters counters = here.worker.counters();
             EXPECT_EQ(counters.fetches, 5u);
             EXPECT_EQ(counters.reads, 1u);
             EXPECT_EQ(counters.posts + counters.puts + counters.gets + counters.flushes, 0u);
         }
-        site.fence();
-        if (site.rank == 1) {
-            EXPECT_EQ(site.memory[3], 8u);
-            EXPECT_EQ(site.memory[2] + site.memory[4], 0u);
+        here.fence();
+        if (here.rank == 1) {
+            EXPECT_EQ(here.memory[3], 8u);
+            EXPECT_EQ(here.memory[2] + here.memory[4], 0u);
         }
     });
 }
 
 TEST_P(Verbs, FetchesOfSeveralPeersGoSideBySide) {
-    run(3, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
+    run(3, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
             std::vector<std::uint64_t> before(130);
             std::vector<FetchOfPeer> all;
             for (std::size_t i = 0; i < 128; ++i) {
                 const int to = 1 + static_cast<int>(i % 2);
-                all.push_back({&site.peer(to),
-                               site.address(to, i / 2),
-                               &site.key(to),
+                all.push_back({&here.peer(to),
+                               here.address(to, i / 2),
+                               &here.key(to),
                                {Fetch::add, i + 1},
                                &before[i]});
             }
-            site.worker.fetch_each(site.waiter, all);
+            here.worker.fetch_each(here.waiter, all);
             EXPECT_EQ(before, std::vector<std::uint64_t>(130));
             for (std::size_t i = 0; i < 128; ++i)
                 all[i].fetch = i % 3 == 0   ? FetchOfWord{Fetch::swap, 1000}
                                : i % 3 == 1 ? FetchOfWord{Fetch::compare_swap, i + 1, 1000}
                                             : FetchOfWord{Fetch::compare_swap, 1, 1000};
-            site.worker.fetch_each(site.waiter, all);
+            here.worker.fetch_each(here.waiter, all);
             for (std::size_t i = 0; i < 128; ++i)
                 EXPECT_EQ(before[i], i + 1);
-            EXPECT_EQ(site.worker.counters().fetches, 256u);
-            site.worker.fetch_each(site.waiter, {});
+            EXPECT_EQ(here.worker.counters().fetches, 256u);
+            here.worker.fetch_each(here.waiter, {});
         }
-        site.fence();
-        for (std::size_t i = 0; site.rank != 0 && i < 128; ++i)
-            if (1 + static_cast<int>(i % 2) == site.rank) {
-                EXPECT_EQ(site.memory[i / 2], i % 3 == 2 ? i + 1 : 1000) << i;
+        here.fence();
+        for (std::size_t i = 0; here.rank != 0 && i < 128; ++i)
+            if (1 + static_cast<int>(i % 2) == here.rank) {
+                EXPECT_EQ(here.memory[i / 2], i % 3 == 2 ? i + 1 : 1000) << i;
             }
     });
 }
 
 TEST_P(Verbs, PostedWordsArriveByTheFlush) {
-    run(2, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
+    run(2, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
             for (std::uint64_t n = 1; n <= 100; ++n)
-                site.worker.post_add(site.peer(1), site.address(1, 0), site.key(1), n);
-            site.worker.post_store(site.peer(1), site.address(1, 1), site.key(1), 11);
-            site.worker.post_store(site.peer(1), site.address(1, 2), site.key(1), 12);
-            site.worker.flush(site.waiter, site.peer(1));
-            site.worker.flush(site.waiter, site.peer(1));
-            site.worker.flush_all(site.waiter);
-            EXPECT_EQ(site.worker.counters().posts, 102u);
-            EXPECT_EQ(site.worker.counters().flushes, 1u) << "the others had nothing to wait for";
+                here.worker.post_add(here.peer(1), here.address(1, 0), here.key(1), n);
+            here.worker.post_store(here.peer(1), here.address(1, 1), here.key(1), 11);
+            here.worker.post_store(here.peer(1), here.address(1, 2), here.key(1), 12);
+            here.worker.flush(here.waiter, here.peer(1));
+            here.worker.flush(here.waiter, here.peer(1));
+            here.worker.flush_all(here.waiter);
+            EXPECT_EQ(here.worker.counters().posts, 102u);
+            EXPECT_EQ(here.worker.counters().flushes, 1u) << "the others had nothing to wait for";
         }
-        site.fence();
-        if (site.rank == 1) {
-            EXPECT_EQ(site.memory[0], 5050u);
-            EXPECT_EQ(site.memory[1], 11u);
-            EXPECT_EQ(site.memory[2], 12u);
+        here.fence();
+        if (here.rank == 1) {
+            EXPECT_EQ(here.memory[0], 5050u);
+            EXPECT_EQ(here.memory[1], 11u);
+            EXPECT_EQ(here.memory[2], 12u);
         }
     });
 }
 
 TEST_P(Verbs, ToldWordsArriveByTheFlush) {
-    run(3, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
-            Worker& worker = site.worker;
+    run(3, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
+            Worker& worker = here.worker;
             for (std::uint64_t n = 1; n <= 5000; ++n) // more than may be under way
                 for (int to = 0; to < 3; ++to)
-                    worker.send_word(site.peer(to), WordOp::add, site.address(to, 0), n);
-            worker.send_word(site.peer(1), WordOp::store, site.address(1, 1), 11);
-            worker.put(site.peer(1), &site.memory[0], 8, site.address(1, 2), site.key(1));
-            worker.flush(site.waiter, site.peer(1));
-            EXPECT_EQ(worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1)),
+                    worker.send_word(here.peer(to), WordOp::add, here.address(to, 0), n);
+            worker.send_word(here.peer(1), WordOp::store, here.address(1, 1), 11);
+            worker.put(here.peer(1), &here.memory[0], 8, here.address(1, 2), here.key(1));
+            worker.flush(here.waiter, here.peer(1));
+            EXPECT_EQ(worker.read_word(here.waiter, here.peer(1), here.address(1, 0), here.key(1)),
                       12'502'500u);
             EXPECT_EQ(worker.counters().flushes, 1u);
-            worker.flush(site.waiter, site.peer(1));
+            worker.flush(here.waiter, here.peer(1));
             EXPECT_EQ(worker.counters().flushes, 1u) << "nothing to wait for";
-            worker.flush_all(site.waiter);
+            worker.flush_all(here.waiter);
             EXPECT_EQ(worker.counters().flushes, 3u) << "the two others";
-            EXPECT_EQ(worker.read_word(site.waiter, site.peer(2), site.address(2, 0), site.key(2)),
+            EXPECT_EQ(worker.read_word(here.waiter, here.peer(2), here.address(2, 0), here.key(2)),
                       12'502'500u);
-            EXPECT_EQ(site.memory[0], 12'502'500u);
+            EXPECT_EQ(here.memory[0], 12'502'500u);
             EXPECT_EQ(worker.counters().posts, 15'001u);
             EXPECT_EQ(worker.counters().messages, 0u) << "those are the handler's";
         }
-        site.fence();
-        if (site.rank == 1) {
-            EXPECT_EQ(site.memory[1], 11u);
+        here.fence();
+        if (here.rank == 1) {
+            EXPECT_EQ(here.memory[1], 11u);
         }
     });
 }
 
 TEST_P(Verbs, AFlushOfWordsWaitsForNoPutsElsewhere) {
-    run(3, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
-            Worker& worker = site.worker;
+    run(3, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
+            Worker& worker = here.worker;
             const std::uint64_t value = 7;
-            worker.put(site.peer(2), &value, sizeof value, site.address(2, 0), site.key(2));
-            EXPECT_FALSE(worker.flush_words(site.waiter)) << "there are none";
-            worker.post_add(site.peer(1), site.address(1, 0), site.key(1), 5);
-            EXPECT_TRUE(worker.flush_words(site.waiter));
+            worker.put(here.peer(2), &value, sizeof value, here.address(2, 0), here.key(2));
+            EXPECT_FALSE(worker.flush_words(here.waiter)) << "there are none";
+            worker.post_add(here.peer(1), here.address(1, 0), here.key(1), 5);
+            EXPECT_TRUE(worker.flush_words(here.waiter));
             EXPECT_EQ(worker.counters().flushes, 1u) << "that of the word's peer";
-            EXPECT_EQ(worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1)),
+            EXPECT_EQ(worker.read_word(here.waiter, here.peer(1), here.address(1, 0), here.key(1)),
                       5u);
-            EXPECT_TRUE(worker.flush_all(site.waiter));
+            EXPECT_TRUE(worker.flush_all(here.waiter));
             EXPECT_EQ(worker.counters().flushes, 2u) << "that of the put";
         }
-        site.fence();
-        if (site.rank == 2) {
-            EXPECT_EQ(site.memory[0], 7u);
+        here.fence();
+        if (here.rank == 2) {
+            EXPECT_EQ(here.memory[0], 7u);
         }
     });
 }
 
 /// A peer that is words often gets an endpoint of its own for that, from some moment on.
 TEST_P(Verbs, WordsThatChangeTheirWayArriveByTheFlush) {
-    run(2, GetParam(), [](Site& site) {
-        Worker& worker = site.worker;
+    run(2, GetParam(), [](Participant& here) {
+        Worker& worker = here.worker;
         std::uint64_t words = 0;
         for (unsigned burst : {1, 16, 1, 1, 40, 1, 17}) {
-            for (unsigned n = 0; site.rank == 0 && n < burst; ++n) {
-                worker.send_word(site.peer(1), WordOp::add, site.address(1, 0), ++words);
-                worker.send_word(site.peer(1), WordOp::store, site.address(1, 1), words);
+            for (unsigned n = 0; here.rank == 0 && n < burst; ++n) {
+                worker.send_word(here.peer(1), WordOp::add, here.address(1, 0), ++words);
+                worker.send_word(here.peer(1), WordOp::store, here.address(1, 1), words);
             }
-            if (site.rank != 0)
+            if (here.rank != 0)
                 continue;
-            worker.flush(site.waiter, site.peer(1));
+            worker.flush(here.waiter, here.peer(1));
             const auto word = [&](int at) {
-                return worker.read_word(site.waiter, site.peer(1), site.address(1, at),
-                                        site.key(1));
+                return worker.read_word(here.waiter, here.peer(1), here.address(1, at),
+                                        here.key(1));
             };
             EXPECT_EQ(word(0), words * (words + 1) / 2);
             EXPECT_EQ(word(1), words) << "the last one sent is stored last";
         }
-        site.fence();
+        here.fence();
     });
 }
 
@@ -181,26 +181,26 @@ TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
     constexpr std::size_t kWords = 100'000;
     run(
         2, GetParam(),
-        [](Site& site) {
+        [](Participant& here) {
             std::vector<std::uint64_t> mine(kWords), back(kWords);
             std::iota(mine.begin(), mine.end(), 1u);
-            if (site.rank == 0) {
+            if (here.rank == 0) {
                 Completion put, get;
-                site.worker.put(site.peer(1), mine.data(), kWords * 8, site.address(1, 0),
-                                site.key(1), &put);
-                site.worker.flush(site.waiter, site.peer(1));
+                here.worker.put(here.peer(1), mine.data(), kWords * 8, here.address(1, 0),
+                                here.key(1), &put);
+                here.worker.flush(here.waiter, here.peer(1));
                 EXPECT_TRUE(put.done());
-                site.worker.get(site.peer(1), back.data(), kWords * 8, site.address(1, 0),
-                                site.key(1), &get);
-                site.worker.wait_for(site.waiter, [&] { return get.done(); });
+                here.worker.get(here.peer(1), back.data(), kWords * 8, here.address(1, 0),
+                                here.key(1), &get);
+                here.worker.wait_for(here.waiter, [&] { return get.done(); });
                 EXPECT_EQ(back, mine);
-                site.worker.flush_local(site.waiter, site.peer(1));
-                site.worker.put(site.peer(1), nullptr, 0, 0, RemoteKey(), &put);
+                here.worker.flush_local(here.waiter, here.peer(1));
+                here.worker.put(here.peer(1), nullptr, 0, 0, RemoteKey(), &put);
                 EXPECT_TRUE(put.done()) << "nothing to do";
             }
-            site.fence();
-            if (site.rank == 1) {
-                EXPECT_EQ(site.memory, mine);
+            here.fence();
+            if (here.rank == 1) {
+                EXPECT_EQ(here.memory, mine);
             }
         },
         kWords);
@@ -209,33 +209,33 @@ TEST_P(Verbs, PutsAreThereAfterTheFlushAndGetsBringThemBack) {
 /// An origin that computes between a transfer and its flush does not wait for the peer at the end.
 TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
     constexpr std::size_t kWords = 8192;
-    const auto body = [](Site& site) {
+    const auto body = [](Participant& here) {
         std::vector<std::uint64_t> mine(kWords, 7), back(kWords);
-        if (site.rank == 0) {
+        if (here.rank == 0) {
             const auto there_and_back = [&] {
-                site.worker.read_word(site.waiter, site.peer(1), site.address(1, 0), site.key(1));
+                here.worker.read_word(here.waiter, here.peer(1), here.address(1, 0), here.key(1));
             };
             there_and_back(); // the first put waits for the connection
-            site.worker.put(site.peer(1), mine.data(), kWords * 8, site.address(1, 0), site.key(1));
+            here.worker.put(here.peer(1), mine.data(), kWords * 8, here.address(1, 0), here.key(1));
             there_and_back(); // behind the put and its flush
         }
-        site.fence();
+        here.fence();
         // The peer serves no more; the answer to a flush that begins now would never come.
-        if (site.rank == 0)
-            site.worker.flush(site.waiter, site.peer(1));
-        site.fence_asleep();
+        if (here.rank == 0)
+            here.worker.flush(here.waiter, here.peer(1));
+        here.fence_asleep();
         Completion arrived;
-        if (site.rank == 0) {
-            site.worker.get(site.peer(1), back.data(), kWords * 8, site.address(1, 0), site.key(1),
+        if (here.rank == 0) {
+            here.worker.get(here.peer(1), back.data(), kWords * 8, here.address(1, 0), here.key(1),
                             &arrived);
-            site.worker.wait_for(site.waiter, [&] { return arrived.done(); });
+            here.worker.wait_for(here.waiter, [&] { return arrived.done(); });
         }
-        site.fence();
-        if (site.rank == 0) {
-            site.worker.flush(site.waiter, site.peer(1));
+        here.fence();
+        if (here.rank == 0) {
+            here.worker.flush(here.waiter, here.peer(1));
             EXPECT_EQ(back, mine);
         }
-        site.fence_asleep();
+        here.fence_asleep();
     };
     run(2, GetParam(), body, kWords);
 }
@@ -244,22 +244,22 @@ TEST_P(Verbs, LongPutsAndGetsThatHaveArrivedNeedThePeerForNoFlush) {
 /// stay where they are.
 /// Of 4 bytes the neighbours stay as they are.
 TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
-    run(2, GetParam(), [](Site& site) {
+    run(2, GetParam(), [](Participant& here) {
         for (const std::size_t size : {4u, 8u}) {
-            const RemoteAddress at = site.address(1, size) + 4 * (size == 4);
+            const RemoteAddress at = here.address(1, size) + 4 * (size == 4);
             std::uint64_t before[4] = {0, 0, 0, 12};
             const auto change = [&](Fetch what, std::uint64_t operand, void* result) {
-                if (site.rank == 0)
-                    site.worker.element(site.peer(1), {what, size, operand, result}, at,
-                                        site.key(1));
+                if (here.rank == 0)
+                    here.worker.element(here.peer(1), {what, size, operand, result}, at,
+                                        here.key(1));
             };
             const auto flush = [&] {
-                return site.rank == 0 && site.worker.flush_data(site.waiter, site.peer(1));
+                return here.rank == 0 && here.worker.flush_data(here.waiter, here.peer(1));
             };
             change(Fetch::add, 5, nullptr);
             flush();
             change(Fetch::add, ~0ull, &before[0]); // minus one
-            EXPECT_EQ(flush(), site.rank == 0);
+            EXPECT_EQ(flush(), here.rank == 0);
             change(Fetch::swap, 9, &before[1]);
             flush();
             change(Fetch::compare_swap, 8, &(before[2] = 11));
@@ -267,9 +267,9 @@ TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
             change(Fetch::compare_swap, 9, &before[3]);
             flush();
             EXPECT_FALSE(flush()) << "nothing to wait for";
-            site.fence();
-            if (site.rank == 1) {
-                EXPECT_EQ(site.memory[size], size == 4 ? 12ull << 32 : 12ull);
+            here.fence();
+            if (here.rank == 1) {
+                EXPECT_EQ(here.memory[size], size == 4 ? 12ull << 32 : 12ull);
                 continue;
             }
             EXPECT_EQ(before[0], 5u);
@@ -281,63 +281,63 @@ TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
 }
 
 TEST_P(Verbs, AnElementIsBehindThoseThatItHasToFollow) {
-    run(2, GetParam(), [](Site& site) {
-        if (site.rank == 0) {
-            Worker& worker = site.worker;
+    run(2, GetParam(), [](Participant& here) {
+        if (here.rank == 0) {
+            Worker& worker = here.worker;
             const ElementAtomic add{.operand = 1};
             std::uint64_t result = 0;
             const ElementAtomic fetch{.operand = 1, .before = &result};
-            Peer& peer = site.peer(1);
+            Peer& peer = here.peer(1);
             EXPECT_FALSE(Worker::has_elements(peer, false));
-            worker.element(peer, add, site.address(1, 0), site.key(1));
+            worker.element(peer, add, here.address(1, 0), here.key(1));
             EXPECT_FALSE(Worker::has_elements(peer, true)) << "adds may overtake each other";
             EXPECT_TRUE(Worker::has_elements(peer, false));
             for (std::uint64_t n = 1; n < 1000; ++n)
-                worker.element(peer, add, site.address(1, 0), site.key(1));
+                worker.element(peer, add, here.address(1, 0), here.key(1));
             if (!worker.put_elements_in_order(peer))
-                worker.flush_data(site.waiter, peer);
-            worker.element(peer, fetch, site.address(1, 0), site.key(1));
+                worker.flush_data(here.waiter, peer);
+            worker.element(peer, fetch, here.address(1, 0), here.key(1));
             EXPECT_TRUE(Worker::has_elements(peer, true));
-            worker.flush_data(site.waiter, peer);
+            worker.flush_data(here.waiter, peer);
             EXPECT_FALSE(Worker::has_elements(peer, false));
             EXPECT_EQ(result, 1000u);
         }
-        site.fence();
+        here.fence();
     });
 }
 
 TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
-    const auto put_and_add = [](Site& site) {
-        Worker& worker = site.worker;
+    const auto put_and_add = [](Participant& here) {
+        Worker& worker = here.worker;
         std::uint64_t value = 7;
-        worker.put(site.peer(2), &value, 8, site.address(2, 1), site.key(2));
-        worker.put(site.peer(1), &value, 8, site.address(1, 1), site.key(1));
-        const bool orders = worker.orders_behind_puts(site.peer(1));
+        worker.put(here.peer(2), &value, 8, here.address(2, 1), here.key(2));
+        worker.put(here.peer(1), &value, 8, here.address(1, 1), here.key(1));
+        const bool orders = worker.orders_behind_puts(here.peer(1));
         EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
         if (orders)
-            worker.fetch_add_after_puts(site.waiter, site.peer(1), site.address(1, 0), site.key(1),
+            worker.fetch_add_after_puts(here.waiter, here.peer(1), here.address(1, 0), here.key(1),
                                         1);
         else
-            worker.fetch(site.waiter, site.peer(1), Fetch::add, site.address(1, 0), site.key(1), 1);
+            worker.fetch(here.waiter, here.peer(1), Fetch::add, here.address(1, 0), here.key(1), 1);
     };
-    run(3, GetParam(), [&](Site& site) {
-        for (int target = 1; site.rank == 0 && target <= 2; ++target) // connects
-            site.worker.read_word(site.waiter, site.peer(target), site.address(target, 0),
-                                  site.key(target));
-        site.fence();
-        const std::atomic_ref<std::uint64_t> added(site.memory[0]);
-        if (site.rank == 0)
-            put_and_add(site);
-        while (site.rank == 1 && added.load() == 0)
-            site.worker.progress();
-        if (site.rank == 2)
-            site.fence_asleep(); // it is here from the beginning
+    run(3, GetParam(), [&](Participant& here) {
+        for (int target = 1; here.rank == 0 && target <= 2; ++target) // connects
+            here.worker.read_word(here.waiter, here.peer(target), here.address(target, 0),
+                                  here.key(target));
+        here.fence();
+        const std::atomic_ref<std::uint64_t> added(here.memory[0]);
+        if (here.rank == 0)
+            put_and_add(here);
+        while (here.rank == 1 && added.load() == 0)
+            here.worker.progress();
+        if (here.rank == 2)
+            here.fence_asleep(); // it is here from the beginning
         else
-            site.fence(); // the target's answer can still be on its way out
-        if (site.rank == 0)
-            site.worker.flush(site.waiter, site.peer(2));
-        site.fence();
-        EXPECT_EQ(site.memory[1], site.rank == 0 ? 0U : 7U);
+            here.fence(); // the target's answer can still be on its way out
+        if (here.rank == 0)
+            here.worker.flush(here.waiter, here.peer(2));
+        here.fence();
+        EXPECT_EQ(here.memory[1], here.rank == 0 ? 0U : 7U);
     });
 }
 
@@ -346,45 +346,45 @@ TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
 TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
     static constexpr std::size_t kWords = 3000; // several of UCX's fragments
     static constexpr std::uint64_t kRounds = 300;
-    const auto put_and_add = [](Site& site) {
-        Worker& worker = site.worker;
-        Peer& peer = site.peer(1);
+    const auto put_and_add = [](Participant& here) {
+        Worker& worker = here.worker;
+        Peer& peer = here.peer(1);
         EXPECT_FALSE(worker.orders_behind_puts(peer)) << "there are none";
-        worker.read_word(site.waiter, peer, site.address(1, 0), site.key(1)); // connects
+        worker.read_word(here.waiter, peer, here.address(1, 0), here.key(1)); // connects
         std::vector<std::uint64_t> mine(kWords);
         for (std::uint64_t n = 1; n <= kRounds; ++n) {
             std::fill(mine.begin(), mine.end(), n);
-            worker.put(peer, mine.data(), kWords * 8, site.address(1, 1), site.key(1));
+            worker.put(peer, mine.data(), kWords * 8, here.address(1, 1), here.key(1));
             const bool orders = worker.orders_behind_puts(peer);
             EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
             if (!orders)
-                worker.flush_data(site.waiter, peer);
+                worker.flush_data(here.waiter, peer);
             const std::uint64_t before =
-                orders ? worker.fetch_add_after_puts(site.waiter, peer, site.address(1, 0),
-                                                     site.key(1), 1)
-                       : worker.fetch(site.waiter, peer, Fetch::add, site.address(1, 0),
-                                      site.key(1), 1);
+                orders ? worker.fetch_add_after_puts(here.waiter, peer, here.address(1, 0),
+                                                     here.key(1), 1)
+                       : worker.fetch(here.waiter, peer, Fetch::add, here.address(1, 0),
+                                      here.key(1), 1);
             EXPECT_EQ(before, n - 1);
-            EXPECT_FALSE(worker.flush_data(site.waiter, peer)) << "all has arrived";
+            EXPECT_FALSE(worker.flush_data(here.waiter, peer)) << "all has arrived";
         }
-        worker.put(peer, mine.data(), 8, site.address(1, 1), site.key(1));
-        worker.get(peer, mine.data(), 8, site.address(1, 2), site.key(1));
+        worker.put(peer, mine.data(), 8, here.address(1, 1), here.key(1));
+        worker.get(peer, mine.data(), 8, here.address(1, 2), here.key(1));
         EXPECT_FALSE(worker.orders_behind_puts(peer)) << "the get could come too late";
-        worker.flush(site.waiter, peer);
+        worker.flush(here.waiter, peer);
     };
     run(
         2, GetParam(),
-        [&](Site& site) {
-            if (site.rank == 0)
-                put_and_add(site);
-            const std::atomic_ref<std::uint64_t> rounds(site.memory[0]);
-            for (std::uint64_t seen = 0; site.rank == 1 && seen < kRounds;) {
-                site.worker.progress();
+        [&](Participant& here) {
+            if (here.rank == 0)
+                put_and_add(here);
+            const std::atomic_ref<std::uint64_t> rounds(here.memory[0]);
+            for (std::uint64_t seen = 0; here.rank == 1 && seen < kRounds;) {
+                here.worker.progress();
                 seen = rounds.load();
                 // The next round's puts may have come since: never an older one's.
-                EXPECT_GE(*std::min_element(site.memory.begin() + 1, site.memory.end()), seen);
+                EXPECT_GE(*std::min_element(here.memory.begin() + 1, here.memory.end()), seen);
             }
-            site.fence();
+            here.fence();
         },
         kWords + 1);
 }
@@ -393,12 +393,12 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
 /// would store it twice, which this sees over TCP in one run of three or so.
 TEST_P(Verbs, AStoredWordIsSeenOnce) {
     static constexpr std::uint64_t kStores = 300'000;
-    run(2, GetParam(), [](Site& site) {
-        const std::atomic_ref<std::uint64_t> word(site.memory[0]);
-        if (site.rank == 0) {
+    run(2, GetParam(), [](Participant& here) {
+        const std::atomic_ref<std::uint64_t> word(here.memory[0]);
+        if (here.rank == 0) {
             for (std::uint64_t n = 1; n <= kStores; ++n)
-                site.worker.post_store(site.peer(1), site.address(1, 0), site.key(1), n);
-            site.worker.flush(site.waiter, site.peer(1));
+                here.worker.post_store(here.peer(1), here.address(1, 0), here.key(1), n);
+            here.worker.flush(here.waiter, here.peer(1));
         } else {
             std::atomic<bool> all{false};
             std::thread taker([&] {
@@ -413,15 +413,15 @@ TEST_P(Verbs, AStoredWordIsSeenOnce) {
                 all = true;
             });
             while (!all)
-                site.worker.progress();
+                here.worker.progress();
             taker.join();
         }
-        site.fence();
+        here.fence();
     });
 }
 
 TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
-    run(1, GetParam(), [](Site& site) {
+    run(1, GetParam(), [](Participant& here) {
         std::uint64_t word = 0;
         const auto refused = [&](const char* what, const auto& call) {
             try {
@@ -431,82 +431,83 @@ TEST_P(Verbs, WithoutAKeyNothingGoesOut) {
                 EXPECT_EQ(error.what(), std::string("UCX: ") + what + ": Address not valid");
             }
         };
-        Peer& peer = site.peer(0);
-        refused("put", [&] { site.worker.put(peer, &word, 8, 0, RemoteKey()); });
-        refused("get", [&] { site.worker.get(peer, &word, 8, 0, RemoteKey()); });
-        refused("add to a word", [&] { site.worker.post_add(peer, 0, RemoteKey(), 1); });
-        refused("store a word", [&] { site.worker.post_store(peer, 0, RemoteKey(), 1); });
+        Peer& peer = here.peer(0);
+        refused("put", [&] { here.worker.put(peer, &word, 8, 0, RemoteKey()); });
+        refused("get", [&] { here.worker.get(peer, &word, 8, 0, RemoteKey()); });
+        refused("add to a word", [&] { here.worker.post_add(peer, 0, RemoteKey(), 1); });
+        refused("store a word", [&] { here.worker.post_store(peer, 0, RemoteKey(), 1); });
         refused("fetch a word",
-                [&] { site.worker.fetch(site.waiter, peer, Fetch::add, 0, RemoteKey(), 1); });
-        refused("read a word", [&] { site.worker.read_word(site.waiter, peer, 0, RemoteKey()); });
-        site.worker.flush_all(site.waiter);
-        site.worker.flush_local(site.waiter, peer);
+                [&] { here.worker.fetch(here.waiter, peer, Fetch::add, 0, RemoteKey(), 1); });
+        refused("read a word", [&] { here.worker.read_word(here.waiter, peer, 0, RemoteKey()); });
+        here.worker.flush_all(here.waiter);
+        here.worker.flush_local(here.waiter, peer);
     });
 }
 
 TEST_P(Verbs, EmptyMemoryHasAnEmptyKey) {
-    run(1, GetParam(), [](Site& site) {
-        const Registration nothing(site.worker, nullptr, 0);
+    run(1, GetParam(), [](Participant& here) {
+        const Registration nothing(here.worker, nullptr, 0);
         EXPECT_TRUE(nothing.key().empty());
-        EXPECT_FALSE(RemoteKey(site.worker, site.peer(0), nothing.key()));
-        RemoteKey key(site.worker, site.peer(0), site.registration.key());
+        EXPECT_FALSE(RemoteKey(here.worker, here.peer(0), nothing.key()));
+        RemoteKey key(here.worker, here.peer(0), here.registration.key());
         EXPECT_TRUE(key);
         const RemoteKey moved(std::move(key));
         EXPECT_TRUE(moved);
         EXPECT_FALSE(key);
-        EXPECT_GT(site.worker.key_bytes(), 0u);
-        EXPECT_EQ(site.worker.find(peer_id(0)), &site.peer(0));
-        EXPECT_EQ(site.worker.find(peer_id(1)), nullptr);
-        EXPECT_EQ(&site.worker.introduce(peer_id(0), {}), &site.peer(0)) << "known already";
+        EXPECT_GT(here.worker.key_bytes(), 0u);
+        EXPECT_EQ(here.worker.find(peer_id(0)), &here.peer(0));
+        EXPECT_EQ(here.worker.find(peer_id(1)), nullptr);
+        EXPECT_EQ(&here.worker.introduce(peer_id(0), {}), &here.peer(0)) << "known already";
     });
 }
 
 /// Memory that UCX makes, or that processes share otherwise, has other keys than the heap.
 TEST_P(Verbs, SharedMappingsAreReachedAsWell) {
     run_world(2, GetParam(), [](Processes& world) {
-        Site site(world, default_options(world), 64);
+        Participant here(world, default_options(world), 64);
         constexpr std::size_t kBytes = 4096;
         void* const base =
             mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         ASSERT_NE(base, MAP_FAILED);
         {
-            const Registration shared(site.worker, base, kBytes);
+            const Registration shared(here.worker, base, kBytes);
             const auto keys = world.gather(shared.key());
             const auto at = reinterpret_cast<RemoteAddress>(base);
             Bytes packed(sizeof at);
             std::memcpy(packed.data(), &at, sizeof at);
-            const auto other = static_cast<std::size_t>(1 - site.rank);
+            const auto other = static_cast<std::size_t>(1 - here.rank);
             RemoteAddress there = 0;
             std::memcpy(&there, world.gather(packed)[other].data(), sizeof there);
-            Peer& peer = site.peer(1 - site.rank);
-            const RemoteKey key(site.worker, peer, keys[other]);
-            EXPECT_EQ(site.worker.fetch(site.waiter, peer, Fetch::add, there, key, 4), 0u);
-            EXPECT_EQ(site.worker.read_word(site.waiter, peer, there, key), 4u);
-            site.fence();
+            Peer& peer = here.peer(1 - here.rank);
+            const RemoteKey key(here.worker, peer, keys[other]);
+            EXPECT_EQ(here.worker.fetch(here.waiter, peer, Fetch::add, there, key, 4), 0u);
+            EXPECT_EQ(here.worker.read_word(here.waiter, peer, there, key), 4u);
+            here.fence();
             EXPECT_EQ(*static_cast<std::uint64_t*>(base), 4u);
         }
         munmap(base, kBytes);
-        site.fence();
+        here.fence();
     });
 }
 
 TEST_P(Verbs, OpeningAWorkerLeavesTheEnvironmentAsItWas) {
-    run(1, GetParam(), [](Site&) { EXPECT_EQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), nullptr); });
+    run(1, GetParam(),
+        [](Participant&) { EXPECT_EQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), nullptr); });
     setenv("UCX_TCP_TX_SEG_SIZE", "8k", 1);
-    run(1, kTcp, [](Site&) { EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "8k"); });
+    run(1, kTcp, [](Participant&) { EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "8k"); });
     unsetenv("UCX_TCP_TX_SEG_SIZE");
 }
 
 TEST_P(Verbs, OneselfIsAPeer) {
-    run(1, GetParam(), [](Site& site) {
-        EXPECT_EQ(site.worker.fetch(site.waiter, site.peer(0), Fetch::add, site.address(0, 0),
-                                    site.key(0), 3),
+    run(1, GetParam(), [](Participant& here) {
+        EXPECT_EQ(here.worker.fetch(here.waiter, here.peer(0), Fetch::add, here.address(0, 0),
+                                    here.key(0), 3),
                   0u);
         const std::uint64_t value = 17;
-        site.worker.put(site.peer(0), &value, sizeof value, site.address(0, 1), site.key(0));
-        site.worker.flush_all(site.waiter);
-        EXPECT_EQ(site.memory[0], 3u);
-        EXPECT_EQ(site.memory[1], 17u);
+        here.worker.put(here.peer(0), &value, sizeof value, here.address(0, 1), here.key(0));
+        here.worker.flush_all(here.waiter);
+        EXPECT_EQ(here.memory[0], 3u);
+        EXPECT_EQ(here.memory[1], 17u);
     });
 }
 
