@@ -2,5 +2,5 @@
 if CAN_TEST
 CHECK_TESTS += test/litmus/check
 endif
-EXTRA_DIST += test/litmus/check test/litmus/README.md test/litmus/classics.py test/litmus/program.py \
-	test/litmus/programs.py test/litmus/rc11.py test/litmus/sites.py test/litmus/source.py test/litmus/local.mk
+EXTRA_DIST += test/litmus/check test/litmus/README.md test/litmus/classics.py test/litmus/excerpts.py test/litmus/program.py \
+	test/litmus/programs.py test/litmus/rc11.py test/litmus/source.py test/litmus/local.mk

@@ -21,7 +21,7 @@ class Program:
     when: str = "False"  # bad as an expression of registers and last values; to race or to be stuck is bad, too
     init: dict = dataclasses.field(default_factory=dict)
     interrupted: tuple = ()  # threads in which another one's membarrier makes a fence
-    mutants: tuple = ()  # orders of some sites: with these it can end badly
+    mutants: tuple = ()  # orders of some excerpts: with these it can end badly
     enough: tuple = ()  # with these it cannot
     allowed: bool = False  # whether it may end so, as it stands
 

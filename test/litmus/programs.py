@@ -19,12 +19,12 @@ RINGER = """
 """
 
 
-def bell(name, change, site, **more):
+def bell(name, change, excerpt, **more):
     """A sleeper for a word, and a process that changes it."""
     return Program(f"bell: {name}", "a sleeper sleeps on, though its word has changed",
                    {"waiter": SLEEPER, "writer": change + RINGER},
-                   mutants=({site: "acq_rel"}, {"ring": "acquire"}, {"count_sleeper": "acq_rel"}, {"look": "acquire"},
-                            {"rings_before": "relaxed"}, {"count_rings": "relaxed"}),
+                   mutants=({excerpt: "acq_rel"}, {"ring": "acquire"}, {"count_sleeper": "acq_rel"},
+                            {"look": "acquire"}, {"rings_before": "relaxed"}, {"count_rings": "relaxed"}),
                    enough=({"rings_before": "acquire", "count_rings": "release"},), **more)
 
 

@@ -1,8 +1,8 @@
 """The orders that the shipped source has, by its text.
 
-A site is a piece of a source file that stands there once, whatever white space lies in it. The order is that
+An excerpt is a piece of a source file that stands there once, whatever white space lies in it. The order is that
 of the last atomic operation that is called in it; where it calls something that has such an operation (a verb of
-the fabric, full_fence), that site is named behind it.
+the fabric, full_fence), that excerpt is named behind it.
 """
 import collections
 import functools
@@ -12,7 +12,7 @@ import re
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = TOP / "ompi_osc_rmalock"
 
-Site = collections.namedtuple("Site", "file text via", defaults=(None,))
+Excerpt = collections.namedtuple("Excerpt", "file text via", defaults=(None,))
 
 CALL = re.compile(r"(?<![\w])((?:__)?(?:atomic_)?(load|store|exchange|fetch|compare_exchange|thread_fence|signal_fence)"
                   r"(?:_\w+)?)\(")
@@ -32,23 +32,23 @@ def text_of(file):
 
 
 @functools.lru_cache(None)
-def place_of(site):
+def place_of(excerpt):
     """Where its text begins and ends in the file."""
-    pattern = r"\s*".join(re.escape(word) for word in site.text.split())
-    found = list(re.finditer(pattern, text_of(site.file)))
+    pattern = r"\s*".join(re.escape(word) for word in excerpt.text.split())
+    found = list(re.finditer(pattern, text_of(excerpt.file)))
     if len(found) != 1:
-        raise Wrong(f"{site.file}: found {len(found)} times instead of once: {site.text}")
+        raise Wrong(f"{excerpt.file}: found {len(found)} times instead of once: {excerpt.text}")
     return found[0].span()
 
 
 @functools.lru_cache(None)
-def call_at(site):
-    """The operation in a site's text, and the span of its call."""
-    begin, end = place_of(site)
-    text = text_of(site.file)
+def call_at(excerpt):
+    """The operation in an excerpt's text, and the span of its call."""
+    begin, end = place_of(excerpt)
+    text = text_of(excerpt.file)
     calls = list(CALL.finditer(text, begin, end))
     if not calls:
-        raise Wrong(f"{site.file}: no atomic operation: {site.text}")
+        raise Wrong(f"{excerpt.file}: no atomic operation: {excerpt.text}")
     call = calls[-1]
     depth, at = 1, call.end()
     while depth:
@@ -57,39 +57,39 @@ def call_at(site):
     return call[2], call.start(), at
 
 
-def order_at(site, operation):
+def order_at(excerpt, operation):
     """Without an argument it is sequentially consistent. Of two orders the first is that of success."""
-    found, begin, end = call_at(site)
+    found, begin, end = call_at(excerpt)
     if operation is not None and found != operation:
-        raise Wrong(f"{site.file}: {found}, not {operation}: {site.text}")
-    named = ORDER.search(text_of(site.file), begin, end)
+        raise Wrong(f"{excerpt.file}: {found}, not {operation}: {excerpt.text}")
+    named = ORDER.search(text_of(excerpt.file), begin, end)
     return (named[1] or named[2]).lower() if named else "seq_cst"
 
 
 class Orders:
-    """Those of the sites, some of them changed."""
+    """Those of the excerpts, some of them changed."""
 
-    def __init__(self, sites, changed=()):
-        self.sites, self.changed = sites, dict(changed)
+    def __init__(self, excerpts, changed=()):
+        self.excerpts, self.changed = excerpts, dict(changed)
 
     def __call__(self, name, verb):
-        if name not in self.sites:
-            raise Wrong(f"no such site: {name}")
-        site = self.sites[name]
+        if name not in self.excerpts:
+            raise Wrong(f"no such excerpt: {name}")
+        excerpt = self.excerpts[name]
         if name in self.changed:
             return self.changed[name]
-        if site.via is None:
-            return order_at(site, OPERATIONS.get(verb))
-        place_of(site)
-        return "seq_cst" if site.via == "membarrier" else self(site.via, verb)
+        if excerpt.via is None:
+            return order_at(excerpt, OPERATIONS.get(verb))
+        place_of(excerpt)
+        return "seq_cst" if excerpt.via == "membarrier" else self(excerpt.via, verb)
 
 
-def unnamed(sites, others):
-    """Lines with an order that no site names. `others`: files whose further ones are relaxed, and need be no more."""
+def unnamed(excerpts, others):
+    """Lines with an order that no excerpt names. `others`: files whose further ones are relaxed, as they may be."""
     spans = collections.defaultdict(list)
-    for site in sites.values():
-        if site.via is None:
-            spans[site.file].append(call_at(site)[1:])
+    for excerpt in excerpts.values():
+        if excerpt.via is None:
+            spans[excerpt.file].append(call_at(excerpt)[1:])
     for path in sorted(SOURCES.rglob("*")):
         file = path.relative_to(SOURCES).as_posix()
         if path.suffix not in (".c", ".cc", ".h", ".hh"):
