@@ -93,7 +93,7 @@ struct ALockValues {
     /// A cohort, as VICTIM names it; 0 in VICTIM is neither.
     enum class Side : Value { remote = 1, local = 2 };
     /// STATUS: what is left of the cohort's budget, and 1, so that it is never 0. With nothing left
-    /// the waiter is the leader, and competes before it goes in: the other cohort has its turn.
+    /// the waiter is the leader, and competes before it goes in: the other cohort may go first.
     static constexpr Value status(Value left) { return left + 1; }
     static constexpr Value left(Value status) { return status - 1; }
     // In a hold: the qnode's name, and above it what is left of the budget.

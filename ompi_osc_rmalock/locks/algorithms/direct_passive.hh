@@ -81,7 +81,7 @@ class DirectPassive : private DirectPassiveWord {
     Hold acquire_exclusive(Rank target) {
         const Word word{target, home_};
         if (const Value before = fabric_.compare_swap(word, 0, mine()); before != 0)
-            wait_for_turn(word, owner(before));
+            take_when_free(word, owner(before));
         return {};
     }
 
@@ -109,7 +109,7 @@ class DirectPassive : private DirectPassiveWord {
     Value mine() const { return owned_by(fabric_.self()); }
 
     /// `from`: the owner that was seen last.
-    [[gnu::noinline]] void wait_for_turn(Word word, Value from) {
+    [[gnu::noinline]] void take_when_free(Word word, Value from) {
         for (unsigned attempt = 0;; ++attempt) {
             fabric_.await(word, fabric::equals(0));
             // All waiters see the same 0; only one of them can have it.

@@ -231,7 +231,7 @@ class PfCohort : private PfCohortWords {
     }
 
     /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^20. T_L:
-    /// of them within a node, before another node has its turn, < 2^20.
+    /// of them within a node, before another node has the lock, < 2^20.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         // A hand-over to another node costs some hundred of those within one.
         constexpr Value kOftenInARow = 16;

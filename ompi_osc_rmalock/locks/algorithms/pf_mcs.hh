@@ -188,7 +188,7 @@ class PfMcs : private PfMcsWords {
             drain_alone(target, readers(s));
             return kAlone;
         }
-        return hold(limits_.t_l != 0 ? take_baton(target) : take_turn(target));
+        return hold(limits_.t_l != 0 ? take_baton(target) : take_in_queue(target));
     }
 
     void release_exclusive(Rank target, Hold held) {
@@ -250,7 +250,7 @@ class PfMcs : private PfMcsWords {
             change_phase(target, mine, succ);
     }
 
-    ExclusiveHold take_turn(Rank target) {
+    ExclusiveHold take_in_queue(Rank target) {
         const Word qnode = qnodes_.take(fabric_);
         const Value chain = join_queue(target, qnode);
         return {name_of(queue_.kept(qnodes_, word(target, kTail), qnode, word(target, kStandIn))),

@@ -7,9 +7,9 @@
 //   D1  T_L,1 and T_W are not used: without readers there is nobody to let in at the root.
 //   D2  There is no shared mode: shared acquires queue like exclusive ones.
 //
-// Overtaking: at the root elements take turns in order; the first of an element's queue waits
-// for one turn of each other element. A turn of level i is at most the product of T_L,i to T_L,N
-// critical sections. Within an element, first come, first served.
+// Overtaking: at the root elements have the lock in order; the first of an element's queue
+// waits for one stay in each other element. A stay at level i is at most the product of T_L,i to
+// T_L,N critical sections. Within an element, first come, first served.
 //
 // Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release
 // uncontended the same. Hand-over within a node: 1 store; to another node: 1 posted put. On trees

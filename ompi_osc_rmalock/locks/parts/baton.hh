@@ -1,5 +1,5 @@
-// The turn among exclusives on one node, which a running process may take before those in the
-// queue, but not for ever.
+// The right to be the next exclusive on one node, which a running process may take before those in
+// the queue, but not for ever.
 //
 // Our own. A queue hands its lock to the next in line. Where ranks outnumber cores that one mostly
 // is not running, and the lock lies idle until it is given a core. Here a released lock lies free

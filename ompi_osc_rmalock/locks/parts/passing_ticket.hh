@@ -125,7 +125,7 @@ class PassingTicket {
     /// `start`: see "Loops" in fabric/concept.hh.
     [[gnu::noinline]] void acquire_contended(Word word, Value before, std::uint64_t start) {
         if (!passes(word, before))
-            take_in_turn(word, start);
+            take_in_order(word, start);
     }
 
     /// `seen` is not 0: it is held, or there is a queue.
@@ -134,7 +134,7 @@ class PassingTicket {
                fabric_.compare_swap(word, seen, seen + W::kPassed + W::kHeld) == seen;
     }
 
-    void take_in_turn(Word word, std::uint64_t start) {
+    void take_in_order(Word word, std::uint64_t start) {
         const Value mine = W::next(fabric_.fetch_add(word, W::kNext));
         for (;;) {
             fabric_.rewind(start, mine); // all it knows is its ticket

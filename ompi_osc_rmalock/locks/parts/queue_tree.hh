@@ -35,16 +35,16 @@
 //       element, as in HMCS (M. Chabbi, M. Fagan, J. Mellor-Crummey, PPoPP 2015).
 //   T2  An element's qnode is cleaned by the process that takes it out of the queue, and flushed
 //       before the next process of the element can use it; the paper prepares qnodes on entry.
-//   T3  T_L,i counts the acquisitions of a turn, not the passings between them, so that the turns
+//   T3  T_L,i counts the acquisitions of a stay, not the passings between them, so that the stays
 //       of all levels multiply to T_W. Compared with `<`, not `==`.
 //   T4  PASS carries the number of critical sections since MODE_CHANGE beside the queue's own
 //       count: Listing 8 compares T_W with a count of level-1 passings.
-//   T5  ACQUIRE_START is not written: a qnode whose STATUS is 0 starts a turn.
+//   T5  ACQUIRE_START is not written: a qnode whose STATUS is 0 starts a stay.
 //   T6  One tree per target, its records dealt out over the members of an element.
 //
 // Memory at each rank, in lines: 1 for the root, the sum over levels i = 2 … N of
 // ceil(P / members of an element), and the qnodes. TAIL shares a line with the element's qnode:
-// both are touched when the element's turn changes.
+// both are touched when the lock comes to the element or leaves it.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ inline constexpr Value kNoEnd = (Value{1} << 24) - 1;
 
 /// T_L,i of 2 … N: acquisitions in a row within an element of level i; T_W: critical sections in a
 /// row before MODE_CHANGE. Both < 2^24. A T_L,i that is not asked for lets every process, or
-/// element, that queues at level i have two turns.
+/// element, that queues at level i have the lock twice.
 inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machine) {
     LockLimits limits{.t_w = asked.chain(machine.ranks())};
     for (unsigned i = 2; i <= machine.tree.levels(); ++i)

@@ -25,7 +25,7 @@
 // holder that asks again at once is behind everybody that waits.
 //
 // Not for words that a process must be able to take without waiting while others wait, nor where
-// waiting processes outnumber cores: the turn of a process that does not run is not given to
+// waiting processes outnumber cores: the place of a process that does not run is not given to
 // another.
 //
 // Cost off node: acquire uncontended 1 atomic = 1 round trip; release 1 posted atomic. Waiting

@@ -66,7 +66,7 @@ class GateAlls {
 
     /// Returns what G was when this process arrived.
     [[gnu::noinline]] Value wait_for_room(Value seen) {
-        if (Rules::turns_alls_back(seen)) {
+        if (Rules::sends_alls_back(seen)) {
             step_back(G::turn(seen));
             seen = arrive();
         } else {

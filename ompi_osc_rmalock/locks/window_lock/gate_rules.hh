@@ -89,7 +89,7 @@ struct GateRules {
         return mode(g) == Mode::revoking && past_waiting;
     }
     /// A lock_all that comes lets exclusives go first.
-    static constexpr bool turns_alls_back(Value g) {
+    static constexpr bool sends_alls_back(Value g) {
         return G::waiting(g) != 0 && mode(g) != Mode::ungated;
     }
     /// Those of `turn` are in, or have no need of the gate.

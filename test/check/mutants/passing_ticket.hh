@@ -34,7 +34,7 @@ class PassingTicketMutant {
         const auto start = fabric_.mark();
         const Value before = fabric_.compare_swap(word, 0, W::kHeld);
         if (before != 0 && !passes(word, before))
-            take_in_turn(word, start);
+            take_in_order(word, start);
         return {};
     }
 
@@ -58,7 +58,7 @@ class PassingTicketMutant {
                fabric_.compare_swap(word, expected, (seen + count) | W::kHeld) == expected;
     }
 
-    void take_in_turn(Word word, std::uint64_t start) {
+    void take_in_order(Word word, std::uint64_t start) {
         const Value mine = W::next(fabric_.fetch_add(word, W::kNext));
         for (;;) {
             fabric_.rewind(start, mine);
