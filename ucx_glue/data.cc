@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kAlways = 8;
 /// Bytes of a put that is worth a flush of its own.
 constexpr std::size_t kLong = 8192;
-/// Requests issued to a peer before it is the next one's turn.
+/// Requests issued to a peer before those to the next one.
 constexpr std::size_t kChunk = 64;
 
 const char* tried(QueuedTransfer::Kind kind) {

@@ -41,7 +41,7 @@ class FreeList {
     std::vector<T*> free_;
 };
 
-/// A put, a get, a posted word or an atomic on data that waits for its turn. Small, since a program
+/// A put, a get, a posted word or an atomic on data that waits to be issued. Small, since a program
 /// may post millions between two flushes.
 struct QueuedTransfer {
     enum class Kind : std::uint8_t {

@@ -22,19 +22,19 @@ namespace {
 
 constexpr long kFirstNap = 100'000; ///< nanoseconds
 constexpr long kLongestNap = 1'000'000;
-/// Turns in a row that find nothing before the thread naps between them. One or two are usual:
+/// Iterations in a row that find nothing before the thread naps between them. One or two are usual:
 /// arming may have to swallow an old event first. More mean that another thread does the work (an
 /// MPI call of the application that runs progress), or that UCX has something to send and nowhere
 /// to put it, for which it refuses to be armed.
-constexpr unsigned kFruitlessTurns = 3;
+constexpr unsigned kFruitlessIterations = 3;
 
-/// Calls of progress between two turns of the thread that say that somebody is waiting in MPI.
+/// Calls of progress between two iterations of the thread that say that somebody is waiting in MPI.
 constexpr std::uint32_t kManyVisits = 8;
 
-/// Asks for short turns: Linux (6.12 and newer) then lets the calling thread run at once when it
-/// wakes, where it would otherwise wait for a whole turn of a thread that computes, 3 ms. A wish,
-/// like a nice value; older systems ignore or refuse it.
-void ask_for_short_turns() {
+/// Asks for short time slices: Linux (6.12 and newer) then lets the calling thread run at once when
+/// it wakes, where it would otherwise wait for a whole slice of a thread that computes, 3 ms. A
+/// wish, like a nice value; older systems ignore or refuse it.
+void ask_for_short_slices() {
     struct { // as in linux/sched/types.h, which cannot be included beside sched.h
         std::uint32_t size, sched_policy;
         std::uint64_t sched_flags;
@@ -80,10 +80,10 @@ struct ProgressThread::State {
     }
 
     void serve() {
-        ask_for_short_turns();
+        ask_for_short_slices();
         try {
             while (!stopped)
-                take_turn();
+                iterate();
         } catch (const std::exception& error) {
             // Its own failures the worker has kept already. It tells them to the threads that wait.
             worker.fail(error.what());
@@ -98,7 +98,7 @@ struct ProgressThread::State {
         return worker.somebody_inside() || since >= kManyVisits;
     }
 
-    void take_turn() {
+    void iterate() {
         if (alarm.look != nullptr)
             alarm.look();
         worker.check_descriptors();
@@ -112,7 +112,7 @@ struct ProgressThread::State {
             nap_length = kFirstNap;
             return;
         }
-        if (++fruitless > kFruitlessTurns)
+        if (++fruitless > kFruitlessIterations)
             nap();
         if (!stopped && worker.arm())
             sleep();

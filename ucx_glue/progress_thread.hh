@@ -11,8 +11,8 @@ namespace rmalock::ucx {
 /// Something beside the worker for which the thread wakes up.
 struct Alarm {
     int descriptor = -1; ///< readable until look() has done what there was to do
-    /// Called in every turn, and when the descriptor wakes the thread, which it does not from a
-    /// nap. May throw Error.
+    /// Called in every iteration, and when the descriptor wakes the thread, which it does not from
+    /// a nap. May throw Error.
     void (*look)() = nullptr;
 };
 

@@ -42,7 +42,7 @@ class Exchange {
         return std::all_of(outcomes_.begin(), outcomes_.end(),
                            [](const Outcome& each) { return each.has_room; });
     }
-    rmalock_status_t connect_in_turn();
+    rmalock_status_t connect_two_by_two();
 
   private:
     bool has_room();
@@ -173,7 +173,7 @@ rmalock_status_t Exchange::exchange_addresses() {
 /// there are none left, and from then on lets nobody in. So they connect by turns, two by two: in
 /// each round a process meets one other, and the one of the lower rank opens the connection, which
 /// the other one takes as well. Words do without one of their own.
-rmalock_status_t Exchange::connect_in_turn() {
+rmalock_status_t Exchange::connect_two_by_two() {
     fabric::Waiter waiter;
     waiter.progress = host().progress;
     waiter.yield = true;
@@ -203,7 +203,8 @@ rmalock_status_t exchange(Network& network, const rmalock_comm_t& comm, const En
         return status;
     exchange.note_keys();
     status = exchange.exchange_addresses();
-    return status != RMALOCK_OK || exchange.all_have_room() ? status : exchange.connect_in_turn();
+    return status != RMALOCK_OK || exchange.all_have_room() ? status
+                                                            : exchange.connect_two_by_two();
 }
 
 } // namespace rmalock::network

@@ -111,8 +111,8 @@ class Network {
     static void handle(ucx::PeerId from, std::span<const std::byte> header,
                        std::span<const std::byte> data);
     void start_thread(std::chrono::seconds peer_timeout);
-    /// In each turn of the progress thread.
     void check_peers();
+    /// In each iteration of the progress thread.
     static void look_around();
     void wake_neighbours();
     void hear_neighbours();

@@ -58,7 +58,7 @@ class Servers {
     }
 
     std::vector<Server> all_;              ///< under busy_
-    std::atomic<std::size_t> how_many_{0}; ///< relaxed: a server that is missed has its turn later
+    std::atomic<std::size_t> how_many_{0}; ///< relaxed: a server that is missed serves later
     /// A lock of all_ that nobody waits for but change(): the exchange acquires what the thread before
     /// has released.
     std::atomic<bool> busy_{false};

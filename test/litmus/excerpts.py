@@ -164,7 +164,7 @@ RELAXED = {
     "network/neighbours.cc": "when the neighbours were asked; two threads may ask twice",
     "network/network.cc": "whether the limit of descriptors is close; an exchange follows",
     "network/outbox.cc": "under the mutex",
-    "network/servers.hh": "how many there are: a thread that misses one serves it in its next turn",
+    "network/servers.hh": "how many there are: a thread that misses one serves it next time",
     "osc_rmalock.h": "whether there are GPUs: a flag without data",
     "osc_rmalock_compat.h": "how many failed processes were looked at: a number without data",
     "osc_rmalock_gpu.c": "whether there are GPUs: the same",

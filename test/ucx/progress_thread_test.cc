@@ -150,7 +150,7 @@ TEST_P(Thread, StandsBackWhileTheMainThreadWaits) {
                 here.worker.fetch(here.waiter, here.peer(1), Fetch::add, here.address(1, 0),
                                   here.key(1), 1);
         } else {
-            // It may be in the middle of a turn when the wait begins, but not begin another.
+            // It may be in the middle of an iteration when the wait begins, but not begin another.
             const std::atomic_ref word(here.memory[0]);
             std::optional<std::uint64_t> before;
             here.worker.wait_for(here.waiter, [&] {
@@ -321,7 +321,7 @@ bool throw_in_other_threads(bool) {
     return false;
 }
 
-/// Whatever its turns throw: the process goes on, and those that wait are told.
+/// Whatever its iterations throw: the process goes on, and those that wait are told.
 TEST_P(Thread, AnyExceptionBecomesTheWorkersFailure) {
     run_world(1, GetParam(), [](Processes& world) {
         Worker::Options options = default_options(world);

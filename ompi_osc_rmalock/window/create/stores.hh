@@ -17,7 +17,7 @@ namespace rmalock::window {
 /// later than its flush, calls MPI_Win_sync (12.7), which is a fence.
 ///
 /// One per process, for processes in which one thread at a time calls MPI. If they are several that
-/// take turns, what hands the turn over has the next one see the puts.
+/// take turns, what lets the next one go on has it see the puts.
 class StoreOrder {
   public:
     void begun() { begun_ = true; }

@@ -116,12 +116,12 @@ void swap_element(Sharing sharing, std::byte* place, std::span<const std::byte> 
 }
 
 /// What the handler of a message has while it changes elements of its own process, for a scope.
-class MessageTurn {
+class HandlerAccess {
   public:
-    MessageTurn(ElementLock& elements, Rank self) : elements_(elements), self_(self) {}
-    MessageTurn(const MessageTurn&) = delete;
-    MessageTurn& operator=(const MessageTurn&) = delete;
-    ~MessageTurn() {
+    HandlerAccess(ElementLock& elements, Rank self) : elements_(elements), self_(self) {}
+    HandlerAccess(const HandlerAccess&) = delete;
+    HandlerAccess& operator=(const HandlerAccess&) = delete;
+    ~HandlerAccess() {
         if (mark_ != nullptr)
             elements_.end(mark_);
         if (!locked_)
@@ -250,13 +250,13 @@ bool Accesses::apply_message(const network::MessageHeader& header, std::span<con
     std::size_t elements = 0;
     for (const network::MessageRun& run : runs)
         elements += run.count;
-    MessageTurn turn(elements_, rank());
-    if (!turn.begin({elements, elements * header.element_size, atomics,
-                     std::all_of(runs.begin(), runs.end(), regular)}))
+    HandlerAccess access(elements_, rank());
+    if (!access.begin({elements, elements * header.element_size, atomics,
+                       std::all_of(runs.begin(), runs.end(), regular)}))
         return false;
     for (const network::MessageRun& run : runs) {
         std::byte* const place = memory + run.offset;
-        const Sharing sharing = regular(run) ? turn.sharing() : Sharing::alone;
+        const Sharing sharing = regular(run) ? access.sharing() : Sharing::alone;
         const std::size_t bytes = run.count * header.element_extent;
         std::byte* const before = fetches ? room_for(result, bytes) : nullptr;
         if (swaps) {

@@ -1,10 +1,10 @@
-// Turns of a target's lock, by critical sections that come in messages (locks/parts/section.hh) and by
-// processes of the target's node.
+// In what order a target's lock goes to critical sections that come in messages
+// (locks/parts/section.hh), and to processes of the target's node.
 //
 // A lock at hand takes a tenth of a microsecond, a section across a network some tens, and its origin
 // sends no other one before the answer. So a process of the target's node takes its next exclusive lock
-// only when a round of sections is over: as many as there are origins that send some. So it has as many
-// turns as one of them has on average. It waits while sections end, and for a bounded time while none
+// only when a round of sections is over: as many as there are origins that send some. So it has the
+// lock as often as one of them on average. It waits while sections end, and for a bounded time while none
 // does: for each round that it has seen it may lose a millisecond. Where others come seldom that is
 // little; where they come often it adds up to what a scheduler keeps a process from its core for.
 #pragma once
