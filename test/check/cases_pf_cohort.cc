@@ -55,7 +55,7 @@ Machine shipped() {
     machine.limits.t_w = 32;
     return machine;
 }
-/// A cohort that queues at home waits for one turn of the other node.
+/// A cohort that queues at home waits for one stay of the lock on the other node.
 Case at_random(Case c) {
     c.configuration += ", T_L=16";
     c.program.bound[index_of(Mode::exclusive)] = 16 + 1;
@@ -227,9 +227,9 @@ void add_shared_records(std::vector<Case>& cases) {
     add("1R+2W N=2, targets 2 and 4", mixed, pairs);
     add("2R+2W N=2, targets 2 and 4", readers, pairs);
     cases.back() = deep(cases.back(), 4);
-    Case in_turns =
+    Case by_turns =
         rounds(pf_cohort("1R+2W N=2, targets 2 and 4, one record", mixed, in_rounds(pairs)));
-    cases.push_back(std::move(in_turns));
+    cases.push_back(std::move(by_turns));
     Machine scarce = pairs;
     scarce.scarce_qnodes = true;
     add("3W N=2, targets 2 and 4, stand-ins", writers, scarce);

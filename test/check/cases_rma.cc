@@ -27,8 +27,8 @@ Case one_reader(Case c, const Machine& machine) {
     return c;
 }
 
-/// A writer that has come to the queue of all nodes waits for one turn of the other node, T_L.
-Case other_turn(Case c, const Machine& machine) {
+/// A writer that has come to the queue of all nodes waits for one stay of the lock on the other node, T_L.
+Case other_stay(Case c, const Machine& machine) {
     c.program.bound[index_of(Mode::exclusive)] =
         static_cast<std::uint32_t>(machine.limits.t_l_of[2]);
     c.program.announcing_slot = 0; // TAIL of the root
@@ -170,7 +170,7 @@ void add_rma_mcs(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(with_store_buffer(cases.back()));
     const std::vector<Script> crowd = {writer(4), writer(4), w1};
-    cases.push_back(other_turn(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
+    cases.push_back(other_stay(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
     cases.push_back(on<Local>(name, "4W N=2 once", {w1, w1, w1, w1}, nodes));
     cases.push_back(on<Local>(name, "4W N=2", {w2, w2, w2, w2}, nodes, Size::deep));
     cases.push_back(on<Local>(name, "3W N=3", {w2, w2, w2}, racks));
@@ -209,7 +209,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));
     cases.push_back(on<Local>(name, "3W N=2", {w2, w2, w2}, nodes));
     const std::vector<Script> crowd = {writer(4), writer(4), w1};
-    cases.push_back(other_turn(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
+    cases.push_back(other_stay(on<Local>(name, "2W x4+1W N=2", crowd, nodes), nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2 once", {w1, r1, w1, r1}, nodes));
     cases.push_back(on<Local>(name, "2W+2R N=2", {w2, r2, w2, r2}, nodes));
     Machine scarce = nodes;

@@ -35,8 +35,9 @@ struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
 };
 
 /// From the moment at which a waiter has its ticket it is overtaken by those before it, and by T_L
-/// others at its own turn, and at the turn of each that leaves a process behind which can pass.
-Program in_turn(Program program, Value ticket, std::uint32_t limit) {
+/// others ahead of its own ticket, and of the ticket of each that leaves a process behind which can
+/// pass.
+Program in_order(Program program, Value ticket, std::uint32_t limit) {
     const auto others = static_cast<std::uint32_t>(program.ranks) - 1;
     program.announcing_slot = 0;
     program.announcing_operand = ticket;
@@ -46,7 +47,7 @@ Program in_turn(Program program, Value ticket, std::uint32_t limit) {
 
 template <class Lock>
 Program passing(std::vector<Script> scripts) {
-    return in_turn(word_lock<Lock>(std::move(scripts)), Lock::kTicket, Lock::kLimit);
+    return in_order(word_lock<Lock>(std::move(scripts)), Lock::kTicket, Lock::kLimit);
 }
 
 template <PassingTicketMutation M>
@@ -55,7 +56,7 @@ Case passing_mutant(const char* name, Failure expected) {
     Case c;
     c.lock = std::string("passing_ticket/") + name;
     c.configuration = "3W x3 T_L=1";
-    c.program = in_turn(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kTicket, 1);
+    c.program = in_order(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kTicket, 1);
     c.expected = expected;
     c.limits.look_past_deadlocks = expected == Failure::exclusion;
     return c;

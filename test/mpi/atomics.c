@@ -12,11 +12,11 @@ enum { COMPARABLE = C_INTEGER | FORTRAN_INTEGER | LOGICAL | MULTI | BYTES };
 // --- One origin per element ----------------------------------------------------------------------
 
 static void fetch_one(const struct window* w, const struct basic* b, const struct operation* o,
-                      int target, int turn) {
+                      int target, int nth) {
     char origin[WIDEST], old[WIDEST], expected[WIDEST], result[WIDEST], now[WIDEST];
     const MPI_Aint place = at(w, target, WIDEST * (MPI_Aint)T.rank);
-    basic_set(b, origin, turn + T.rank % 3 + 1);
-    basic_set(b, expected, turn % 4 + 2);
+    basic_set(b, origin, nth + T.rank % 3 + 1);
+    basic_set(b, expected, nth % 4 + 2);
     OK(MPI_Put(expected, 1, b->type, target, place, 1, b->type, w->win));
     OK(MPI_Win_flush(target, w->win));
     OK(MPI_Fetch_and_op(o->op == MPI_NO_OP ? NULL : origin, result, b->type, target, place, o->op,

@@ -108,11 +108,11 @@ static inline int error_class(int code) {
 
 static inline const char* class_name(int class) {
     static _Thread_local char text[2][MPI_MAX_ERROR_STRING];
-    static _Thread_local int turn;
+    static _Thread_local int which;
     int length;
-    turn = !turn;
-    MPI_Error_string(class, text[turn], &length);
-    return text[turn];
+    which = !which;
+    MPI_Error_string(class, text[which], &length);
+    return text[which];
 }
 
 static inline bool check_class(int class, int code, const char* file, int line, const char* what) {

@@ -243,7 +243,7 @@ static void small_and_large_by_turns(void) {
 
 /// A record of many words, each put by a call of its own, is whole for the next holder of the lock.
 static void the_next_holder_finds_all_puts(void) {
-    enum { WORDS = 12, TURNS = 150 };
+    enum { WORDS = 12, REPEATS = 150 };
     struct window w;
     if (!window_open(&w, sizeof(int64_t) * WORDS, 1))
         return;
@@ -252,7 +252,7 @@ static void the_next_holder_finds_all_puts(void) {
     local_end_all(&w);
     int64_t words[WORDS], last = 0;
     int torn = 0;
-    for (int turn = 0; turn < TURNS; ++turn) {
+    for (int repeat = 0; repeat < REPEATS; ++repeat) {
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win));
         for (int i = 0; i < WORDS; ++i)
             OK(MPI_Get(&words[i], 1, MPI_INT64_T, 0, at(&w, 0, 8 * i), 1, MPI_INT64_T, w.win));
@@ -268,7 +268,7 @@ static void the_next_holder_finds_all_puts(void) {
     }
     CHECK_EQ(0, torn);
     MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT64_T, MPI_MAX, w.comm);
-    CHECK_EQ((int64_t)TURNS * T.ranks, last);
+    CHECK_EQ((int64_t)REPEATS * T.ranks, last);
     window_close(&w);
 }
 

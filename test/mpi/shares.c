@@ -86,14 +86,14 @@ static void least_and_most(long mine, long* least, long* most) {
     MPI_Allreduce(&mine, most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
 }
 
-/// The fewest turns of any rank are at least a tenth of the most.
+/// The fewest locks of any rank are at least a tenth of the most.
 static void share_alike(const struct window* w, int kind) {
     long mine = 0, least = 0, most = 0;
     for (int round = 0; round < ROUNDS && (round == 0 || 10 * least < most); ++round) {
         mine += loop(w, kind);
         least_and_most(mine, &least, &most);
     }
-    CHECK_THAT(10 * least >= most, "some rank had %ld turns, another one %ld", least, most);
+    CHECK_THAT(10 * least >= most, "some rank had %ld locks, another one %ld", least, most);
 }
 
 static void writers_share_alike(void) {

@@ -36,28 +36,28 @@ class Tally {
   public:
     Tally(Rank ranks, unsigned operations)
         : operations_(operations), discarded_(operations / 10),
-          turns_(static_cast<std::size_t>(ranks)) {}
+          done_(static_cast<std::size_t>(ranks)) {}
 
     void note(Rank rank, bool exclusive, Time took, Time now) {
-        unsigned& turns = turns_[static_cast<std::size_t>(rank)];
-        if (turns++ >= discarded_) {
+        unsigned& done = done_[static_cast<std::size_t>(rank)];
+        if (done++ >= discarded_) {
             Sum& sum = sums_[exclusive];
             ++sum.times, sum.took += took;
             latencies_.push_back(static_cast<float>(microseconds(took)));
             longest_ = std::max(longest_, took);
         }
-        if (turns == operations_ && !first_done_) {
+        if (done == operations_ && !first_done_) {
             first_done_ = true;
-            fewest_ = *std::ranges::min_element(turns_);
+            fewest_ = *std::ranges::min_element(done_);
         }
-        if (++all_ == discarded_ * turns_.size())
+        if (++all_ == discarded_ * done_.size())
             begin_ = now;
         end_ = now;
     }
 
     Result result(const Cluster& cluster) {
         std::ranges::sort(latencies_);
-        const auto counted = static_cast<double>(all_ - discarded_ * turns_.size());
+        const auto counted = static_cast<double>(all_ - discarded_ * done_.size());
         const Sum both{sums_[0].times + sums_[1].times, sums_[0].took + sums_[1].took};
         return {.operations = operations_,
                 .per_second = end_ > begin_ ? counted / microseconds(end_ - begin_) * 1e6 : 0,
@@ -87,7 +87,7 @@ class Tally {
     }
 
     unsigned operations_, discarded_;
-    std::vector<unsigned> turns_;
+    std::vector<unsigned> done_;
     std::vector<float> latencies_; ///< us
     Sum sums_[2];
     Time longest_{}, begin_{}, end_{};

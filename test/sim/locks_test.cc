@@ -1,4 +1,4 @@
-// The shipped locks in the simulator: they exclude, all processes get their turns, and their verbs
+// The shipped locks in the simulator: they exclude, all processes get the lock, and their verbs
 // are those of the component.
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST(SimulatedLocks, AnExclusiveReadsTheGatesMarkBesideItAndCountsItselfTwice) {
     EXPECT_EQ(took, nanoseconds(100 + 50 + 1000 + 200 + 1000 + 40 + 100));
 }
 
-TEST(SimulatedLocks, ExcludeAndGiveEveryProcessItsTurns) {
+TEST(SimulatedLocks, ExcludeAndServeEveryProcess) {
     for (const std::string& lock : lock_names())
         for (const Domain domain : {Domain::cpu, Domain::nic})
             for (const Layout layout : {Layout{12, 3, 2}, Layout{6, 6, 0}, Layout{5, 1, 0}}) {

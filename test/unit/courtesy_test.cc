@@ -47,8 +47,8 @@ TEST(Courtesy, TwiceInARowOnlyAfterSomebodyElse) {
 TEST(Courtesy, AsManyInARowAsTheLockGivesANode) {
     Process process{.most = 3, .courtesy = {}};
     process.looks_of_acquire({}, 100us);
-    for (int turn = 0; turn < 2; ++turn) {
-        for (int n = 0; n < (turn == 0 ? 3 : 2); ++n)
+    for (int again = 0; again < 2; ++again) {
+        for (int n = 0; n < (again == 0 ? 3 : 2); ++n)
             EXPECT_EQ(process.looks_of_acquire({}, 0ns), 0);
         EXPECT_EQ(process.looks_of_acquire({true, false}, 0ns), 2);
     }

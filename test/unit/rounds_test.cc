@@ -66,7 +66,7 @@ struct Process {
 };
 
 /// While it waits for the lock itself, sections that came before it end.
-TEST(Rounds, WhatEndsBeforeItsTurnIsNotOfTheNextRound) {
+TEST(Rounds, WhatEndsBeforeItAcquiresIsNotOfTheNextRound) {
     Process process;
     process.target.serves("abc");
     process.waits("");
@@ -77,7 +77,7 @@ TEST(Rounds, WhatEndsBeforeItsTurnIsNotOfTheNextRound) {
     EXPECT_EQ(process.waits("cabcab"), 3);
 }
 
-TEST(Rounds, OneTurnEach) {
+TEST(Rounds, OneRoundBetweenTwoOfItsLocks) {
     Process process;
     EXPECT_EQ(process.waits(""), -1) << "nobody has come yet";
     EXPECT_EQ(process.waits(""), -1);

@@ -178,7 +178,7 @@ struct SilentTurn : TellsAfter {
     bool skips_add_each(Word w, Value) { return w.slot == kEvents && last_ == kSwapped; }
 };
 
-/// A lock_all that has stepped back does not see that its turn has come: it waits until no
+/// A lock_all that has stepped back does not see that the turn is over: it waits until no
 /// exclusive waits any more.
 template <class F>
 class IgnoresTurn {
