@@ -265,7 +265,7 @@ inline leave_queue() {
 #if T_L > 0
 inline take() {
     seen = baton;
-    in_turn = false;
+    after_others = false;
 #ifdef NO_LIMIT
     if
     :: seen != 0 ->
@@ -275,12 +275,12 @@ inline take() {
 #endif
         atomic {
 #ifdef TAKES_ANYWAY
-            baton = 0; in_turn = true
+            baton = 0; after_others = true
 #else
             if
             :: baton == seen ->
                 baton = 0;
-                in_turn = true;
+                after_others = true;
                 passed = PASSED(seen) + 1;
                 if
                 :: tail != NOBODY -> passes++; assert(passes <= T_L)
@@ -293,15 +293,15 @@ inline take() {
     :: else
     fi;
     if
-    :: !in_turn ->
+    :: !after_others ->
         join_queue();
         do
-        :: in_turn -> break
-        :: !in_turn ->
+        :: after_others -> break
+        :: !after_others ->
             atomic { baton != 0 -> seen = baton };
             atomic {
                 if
-                :: baton == seen -> baton = 0; in_turn = true; passes = 0
+                :: baton == seen -> baton = 0; after_others = true; passes = 0
                 :: else
                 fi
             }
@@ -324,7 +324,7 @@ inline hand_over() {
     other++;
 #endif
     if
-    :: in_turn && chain < T_W && other > chain ->
+    :: after_others && chain < T_W && other > chain ->
         baton = FREE + 128 * passed + DIRECT(chain)
     :: else ->
         end_phase();
@@ -336,7 +336,7 @@ inline hand_over() {
 }
 #else
 inline take() {
-    in_turn = true;
+    after_others = true;
     message = 0;
     join_queue();
     if
@@ -354,7 +354,7 @@ inline take() {
 inline hand_over() {
     succ = NOBODY;
     if
-    :: in_turn -> leave_queue()
+    :: after_others -> leave_queue()
     :: else
     fi;
     if
@@ -393,9 +393,9 @@ proctype writer(byte me) {
     short seen;
 #endif
     short before;
-    bool in_turn;
+    bool after_others;
     for (round : 1 .. ROUNDS) {
-        atomic { left = exclusives; r = readers; exclusives++; chain = 1; in_turn = false };
+        atomic { left = exclusives; r = readers; exclusives++; chain = 1; after_others = false };
         if
         :: left != 0 ->
             take();
@@ -410,7 +410,7 @@ proctype writer(byte me) {
         writers_inside--;
         hand_over();
         atomic {
-            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; before = 0; in_turn = false;
+            other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; before = 0; after_others = false;
 #if T_L > 0
             passed = 0; seen = 0
 #endif

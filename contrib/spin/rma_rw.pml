@@ -59,7 +59,7 @@ byte total1[ROOT_QNODES];
 /* the counters */
 byte arrive[ELEMENTS];
 short depart[ELEMENTS];
-bit write[ELEMENTS], generation[ELEMENTS], turn[ELEMENTS]; /* beside arrive; ROUND is called turn here */
+bit write[ELEMENTS], generation[ELEMENTS], round_bit[ELEMENTS]; /* beside arrive; ROUND is called round_bit here */
 bit parity[ELEMENTS];                      /* beside depart: closed if it is not generation */
 
 byte readers_inside = 0, writers_inside = 0, readers_waiting = 0; /* ghosts */
@@ -94,7 +94,7 @@ inline wait_as_reader() {
     :: over -> break
     :: else ->
         atomic {
-            (generation[e] != mine || turn[e] != last) -> over = (generation[e] != mine); last = turn[e]
+            (generation[e] != mine || round_bit[e] != last) -> over = (generation[e] != mine); last = round_bit[e]
         };
         open = false;
         if
@@ -126,7 +126,7 @@ proctype reader(byte me; byte e) {
     bool over, open;
     for (round : 1 .. ROUNDS) {
         atomic {
-            arrive[e]++; closed = write[e]; mine = generation[e]; last = turn[e];
+            arrive[e]++; closed = write[e]; mine = generation[e]; last = round_bit[e];
             readers_waiting = readers_waiting + closed
         };
         if
@@ -156,7 +156,7 @@ inline next_round() {
     ENDS;
     r = 0;
     do
-    :: r < ELEMENTS -> turn[r] = 1 - turn[r]; r++
+    :: r < ELEMENTS -> round_bit[r] = 1 - round_bit[r]; r++
     :: else -> break
     od;
     r = 0
