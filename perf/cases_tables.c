@@ -22,7 +22,7 @@ struct lock_table {
 enum { EIGHTHS = 8, BUCKETS = 64 * EIGHTHS };
 
 /* What one process did in one phase. */
-struct turns {
+struct measured {
     int64_t locks, by_time[BUCKETS];
     double elapsed;
 };
@@ -106,23 +106,23 @@ static double time_of(int bucket) {
     return power * (1 + (double)(bucket % EIGHTHS + 1) / EIGHTHS);
 }
 
-static struct turns table_phase(struct bench* bench, const struct lock_table* table) {
-    struct turns turns = {.locks = 0};
+static struct measured table_phase(struct bench* bench, const struct lock_table* table) {
+    struct measured mine = {.locks = 0};
     const double phase_ns = bench->settings->phase_seconds * 1e9;
     MPI_Barrier(bench->comm);
     const double start = now_ns();
-    for (double before = start; turns.elapsed < phase_ns;) {
+    for (double before = start; mine.elapsed < phase_ns;) {
         const int lock = draw_lock(table);
         const MPI_Win window = table->windows[lock / bench->ranks];
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, lock % bench->ranks, 0, window);
         MPI_Win_unlock(lock % bench->ranks, window);
         const double after = now_ns();
-        turns.by_time[bucket_of(after - before)]++;
-        turns.locks++;
-        turns.elapsed = after - start;
+        mine.by_time[bucket_of(after - before)]++;
+        mine.locks++;
+        mine.elapsed = after - start;
         before = after;
     }
-    return turns;
+    return mine;
 }
 
 enum { TABLE_THROUGHPUT, TABLE_FAIRNESS, TABLE_P50, TABLE_P90, TABLE_P99, TABLE_METRICS };
@@ -138,7 +138,7 @@ static double percentile_of(const int64_t by_time[BUCKETS], int64_t all, double 
 }
 
 /* Collective: the values of one phase. */
-static void evaluate_table(struct bench* bench, const struct turns* mine,
+static void evaluate_table(struct bench* bench, const struct measured* mine,
                            double values[TABLE_METRICS]) {
     static int64_t by_time[BUCKETS];
     int64_t all, most[2];
@@ -216,8 +216,8 @@ static void table_point(struct bench* bench, const struct lock_table* table) {
     for (int metric = 0; metric < TABLE_METRICS; metric++)
         samples[metric] = samples_new(bench->iterations);
     for (int i = 0; i < bench->iterations; i++) {
-        const struct turns turns = table_phase(bench, table);
-        evaluate_table(bench, &turns, values);
+        const struct measured mine = table_phase(bench, table);
+        evaluate_table(bench, &mine, values);
         for (int metric = 0; metric < TABLE_METRICS; metric++)
             samples[metric].values[i] = values[metric];
     }

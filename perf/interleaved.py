@@ -267,9 +267,9 @@ class Comparison:
         """Every component once per repeat, each repeat starting with another one."""
         names = list(self.components)
         for repeat in range(self.repeats):
-            turn = repeat % len(names)
+            first = repeat % len(names)
             for flavor, cases in self.work.items():
-                for name in names[turn:] + names[:turn]:
+                for name in names[first:] + names[:first]:
                     self.run_component(name, flavor, cases, repeat)
         self.progress.close()
         return self.results

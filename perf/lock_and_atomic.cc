@@ -26,7 +26,7 @@ namespace {
 using namespace rmalock;
 
 constexpr int kPlaces = 20; ///< how often each rank is the origin
-constexpr int kTurns = 100, kRounds = 30;
+constexpr int kPairs = 100, kRounds = 30;
 
 /// A worker and a word here, and what reaches those of the other rank.
 struct Bare {
@@ -65,7 +65,7 @@ struct Bare {
 };
 
 /// Virtual hosts share the cores of one machine, and two ranks that wait on one core would wait for
-/// turns of the scheduler. Only this thread: a progress thread runs where it finds room.
+/// time slices of the scheduler. Only this thread: a progress thread runs where it finds room.
 void take_a_core(int rank) {
     cpu_set_t mine;
     CPU_ZERO(&mine);
@@ -91,14 +91,14 @@ double microseconds(Body body) {
     return (MPI_Wtime() - begin) / kRounds * 1e6;
 }
 
-/// A value for each turn in which this rank was the origin.
+/// A value for each pair of which this rank was the origin.
 struct Results {
     std::vector<double> atomics, locks, ratios;
 };
 
 /// By turns, so that what else the machine does falls on both.
 void measure(Bare& bare, MPI_Win win, int target, Results& results) {
-    for (int turn = 0; turn < kTurns; ++turn) {
+    for (int pair = 0; pair < kPairs; ++pair) {
         results.atomics.push_back(microseconds([&] { bare.add(); }));
         results.locks.push_back(microseconds([&] {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
@@ -110,7 +110,7 @@ void measure(Bare& bare, MPI_Win win, int target, Results& results) {
 
 /// Rank 0 has its own values afterwards, then those of rank 1.
 void bring_together(std::vector<double>& values, int rank) {
-    const int count = kPlaces * kTurns;
+    const int count = kPlaces * kPairs;
     if (rank == 0)
         values.resize(2 * count);
     MPI_Gather(rank == 0 ? MPI_IN_PLACE : values.data(), count, MPI_DOUBLE, values.data(), count,
@@ -125,7 +125,7 @@ double median(std::vector<double> values) {
 
 /// One line: medians, and the ratio's for either origin.
 void print(const Results& results) {
-    const auto half = results.ratios.begin() + kPlaces * kTurns;
+    const auto half = results.ratios.begin() + kPlaces * kPairs;
     std::printf("bare atomic %.1f us, lock and unlock %.1f us, median of the ratios %.2f "
                 "(from rank 0 %.2f, from rank 1 %.2f)\n",
                 median(results.atomics), median(results.locks), median(results.ratios),

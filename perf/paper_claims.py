@@ -66,10 +66,10 @@ def about(claimed, measured):
     return claimed / 1.5 <= measured <= claimed * 1.5
 
 
-def turns_to_rma_mcs(other, claimed):
+def turnaround_to_rma_mcs(other, claimed):
     def judge(cells):
         at = {"benchmark": "LB", "f_w": 1, "ranks": 1024}
-        found = ratio(cells.turn(lock=alone(other), **at), cells.turn(lock=alone("rma_mcs"), **at))
+        found = ratio(cells.turnaround(lock=alone(other), **at), cells.turnaround(lock=alone("rma_mcs"), **at))
         return ("", None) if found is None else (f"{found:.1f}x", about(claimed, found))
     return judge
 
@@ -187,10 +187,10 @@ def dht_equal(cells):
 
 CLAIMS = [
     Claim("RMA-MCS's latency is some 10x below foMPI-Spin's", "P = 1024, LB; locks alone",
-          turns_to_rma_mcs("fompi_spin", 10),
+          turnaround_to_rma_mcs("fompi_spin", 10),
           "all polls queue at one adapter, which takes 0.54 us for each, and the shipped back-off ends at some 4 us; "
           "the paper does not say how its spin lock backs off"),
-    Claim("RMA-MCS's latency is some 4x below D-MCS's", "P = 1024, LB; locks alone", turns_to_rma_mcs("d_mcs", 4),
+    Claim("RMA-MCS's latency is some 4x below D-MCS's", "P = 1024, LB; locks alone", turnaround_to_rma_mcs("d_mcs", 4),
           "no reason found"),
     Claim("RMA-RW has more than 6x foMPI-RW's throughput", "ECSB, P >= 64, F_W 0.2, 2, 5 %", ahead_of_fompi_rw,
           "64 processes are 4 nodes with a counter each, so readers gain little more than 4x"),

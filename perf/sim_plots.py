@@ -73,7 +73,7 @@ def of_locks(axis, locks, ranks, figure_of):
 def latency(cells):
     return panels(cells, ["LB: a process's time for an operation"], RANKS, "us", lambda axis, _: of_locks(
         axis, (*map(alone, ("rma_mcs", "d_mcs", "fompi_spin")), "rma_mcs", "d_mcs", "auto"), RANKS,
-        lambda lock, p: cells.turn(lock=lock, benchmark="LB", ranks=p, f_w=1)))
+        lambda lock, p: cells.turnaround(lock=lock, benchmark="LB", ranks=p, f_w=1)))
 
 
 def writers_only(cells):

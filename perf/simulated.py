@@ -104,7 +104,7 @@ class Cells:
         values = [float(row[column]) for row in self.find(outcome="ok", **wanted)]
         return Spread.of(values) if values else None
 
-    def turn(self, **wanted):
+    def turnaround(self, **wanted):
         """Microseconds from one operation of a process to its next, or None. That is the mean latency
         where processes do nothing else, and has the waits of those that starve in it."""
         spread = self.throughput(**wanted)

@@ -47,7 +47,7 @@ class Claims(unittest.TestCase):
 
     def test_a_cell_that_failed_is_no_figure(self):
         rows = [cell(lock="d_mcs", benchmark="LB", ranks=1024, f_w=1, per_second="", outcome="endless")]
-        self.assertIsNone(simulated.Cells(rows).turn(lock="d_mcs", benchmark="LB", ranks=1024, f_w=1))
+        self.assertIsNone(simulated.Cells(rows).turnaround(lock="d_mcs", benchmark="LB", ranks=1024, f_w=1))
 
     def verdict_of_d_mcs(self, times):
         rows = [cell(lock="rma_mcs/ungated", benchmark="LB", ranks=1024, f_w=1, per_second=4000),
