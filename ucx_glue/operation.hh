@@ -16,7 +16,7 @@ class Completion;
 class Peer;
 class Worker;
 
-/// Objects that UCX holds pointers to, taken and given back, never freed before the pool: an
+/// Objects that UCX holds pointers to, taken and given back, never freed before the list: an
 /// operation whose caller has gone (by an exception) may still be written to.
 template <class T>
 class FreeList {

@@ -41,7 +41,7 @@ bool Worker::answers(Peer& peer, Atomic kind, RemoteAddress address, const Remot
     Lock lock = locked();
     const Operation& operation = begin_fetch(peer, {what, 0, 1}, address, key);
     lock.unlock();
-    // It stays out of the pool: UCX may write to it later.
+    // It stays out of the free list: UCX may write to it later.
     return in_time([&] { return operation.done.load(std::memory_order_acquire); });
 }
 

@@ -56,8 +56,8 @@ void Callbacks::fetched(void* request, ucs_status_t status, void* operation) {
     ucp_request_free(request);
 }
 
-/// Waits for the reply. An operation whose wait ends by an exception stays out of the pool: UCX may
-/// write to it yet.
+/// Waits for the reply. An operation whose wait ends by an exception stays out of the free list: UCX
+/// may write to it yet.
 std::uint64_t Worker::fetched(const fabric::Waiter& waiter, Operation& operation) {
     wait_for(waiter, *operation.peer,
              [&] { return operation.done.load(std::memory_order_acquire); });
