@@ -40,7 +40,7 @@ struct IntrinsicSizes {
     bool has(std::size_t size) const { return (size == 4 && four) || (size == 8 && eight); }
 };
 
-/// One place in a target's memory.
+/// An address in a target's memory.
 struct TargetAddress {
     std::byte* direct = nullptr; ///< where this process can load and store it; or null
     /// Through the kernel: in the owner's address space. Through the network: bytes from the start
