@@ -38,7 +38,8 @@ struct Team {
     std::atomic<int> arrived{0}, round{0}, reported{0};
     int size = 1;
     std::byte room[8][kRoom];
-    std::atomic<int> failed{-1}; ///< the rank that has
+    std::atomic<int> failed{-1};   ///< the rank that has
+    std::atomic<int> survivors{0}; ///< those that have met, once in a team's life
 };
 
 struct Member {
@@ -75,6 +76,20 @@ int barrier(void* handle) {
     return 0;
 }
 
+/// All but the one that has failed, which does not wait for them.
+int meet_survivors(void* handle) {
+    const Member& me = *static_cast<Member*>(handle);
+    Team& team = *me.team;
+    if (me.rank == team.failed)
+        return 0;
+    ++team.survivors;
+    while (team.survivors < team.size - 1) {
+        rmalock_network_progress();
+        sched_yield();
+    }
+    return 0;
+}
+
 int allgather(void* handle, const void* mine, void* all, std::size_t bytes) {
     const Member& me = *static_cast<Member*>(handle);
     std::memcpy(me.team->room[me.rank], mine, bytes);
@@ -107,7 +122,7 @@ rmalock_comm_t comm_of(Member& member) {
             broadcast,
             member.rank / member.ranks_per_node * member.ranks_per_node,
             member.survives ? failed : nullptr,
-            [](void*) { return 0; }};
+            meet_survivors};
 }
 
 rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std::size_t size) {
