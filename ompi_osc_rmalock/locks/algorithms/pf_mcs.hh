@@ -93,8 +93,17 @@ namespace rmalock::locks {
 
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct PfMcsWords {
-    // At home.
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
+    // At home. RO is DrainWord, JOIN a list of push_list.hh, the stand-in that of mcs_queue.hh.
+    static constexpr Slot kS = 0, kRo = 1, kJoin = 4, kStandIn = 5;
+    /// TAIL: the last of the exclusives that found another one in S; 0: none is in the queue. Each
+    /// comes by one swap, so one finds 0: it is the first, and alone meets the owner in HW. With
+    /// T_L it is the first of the baton's queue.
+    static constexpr Slot kTail = 2;
+    /// HW: an owner that sees no successor leaves PHASE here, the first of the queue its name. Each
+    /// swaps its own in, so the later one finds the other: the owner a name to tell, or the first
+    /// what it is told. That one clears it before it goes in: the next pair finds nothing of this.
+    /// With T_L it is the BATON (BatonWord).
+    static constexpr Slot kHw = 3;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
@@ -115,11 +124,16 @@ struct PfMcsWords {
     static_assert(fabric::kMostRanks < kX1 / kReader1 &&
                   fabric::kMostRanks + kLargestThreshold < kPhase / kX1);
 
-    /// STATUS is DIRECT(chain) or PHASE(r), HW the name of a qnode or PHASE(r).
+    /// STATUS, and HW or BATON: PHASE(r), the lock behind a change of phase. Its atomic found the r
+    /// readers, so each reader is in r, and drained by the receiver, or finds XC != 0, and waits.
+    /// The bit is above a name: of the two that meet in HW none takes PHASE for the other's name.
     static constexpr Value kPhaseMessage = Value{1} << kNameBits;
     static_assert(kLargestThreshold < Value{1} << (64 - kNameBits));
-    static constexpr Value direct(Value chain) { return chain; }
     static constexpr Value phase_message(Value r) { return kPhaseMessage | r; }
+    /// STATUS or BATON, without that bit: DIRECT(chain), the lock within a chain. So many have been
+    /// in, and are still registered in S: no reader is in between. The last one takes all of them
+    /// back by the atomic that changes the phase.
+    static constexpr Value direct(Value chain) { return chain; }
     static constexpr bool is_phase(Value message) { return message >= kPhaseMessage; }
     /// Whether the next exclusive has the lock then, and not readers before it.
     static constexpr bool is_handover(Value message) { return message <= kPhaseMessage; }
