@@ -40,8 +40,8 @@
 
 namespace rmalock::locks {
 
-/// BATON. Beside each part: what it promises, and the race that it settles.
-template <unsigned message_bits>
+/// BATON, and STATUS of its queue. Beside each part: what it promises, and the race that it settles.
+template <unsigned message_bits = 42>
 struct BatonWord {
     static constexpr unsigned kMessageBits = message_bits;
     static constexpr unsigned kPassedBits = 63 - kMessageBits;
@@ -55,10 +55,14 @@ struct BatonWord {
     /// How often the first of the queue has been passed: in the word, so that it outlives the giver
     /// and bounds the next taker.
     static constexpr Value passed(Value b) { return (b & ~kFree) >> kMessageBits; }
+
+    /// STATUS: the one before has taken the baton. Its successor is the first of the queue, which
+    /// alone watches it.
+    static constexpr Value kFirst = 1;
 };
 
 /// `message_bits` of BATON are the message, the rest counts.
-template <fabric::Fabric F, unsigned message_bits = 42>
+template <fabric::Fabric F, unsigned message_bits = BatonWord<>::kMessageBits>
 class Baton : private BatonWord<message_bits> {
     using W = BatonWord<message_bits>;
 
@@ -96,11 +100,7 @@ class Baton : private BatonWord<message_bits> {
     }
 
   private:
-    /// STATUS: the one before has taken the baton. Its successor is the first of the queue, which
-    /// alone watches it.
-    static constexpr Value kFirst = 1;
-
-    using W::kFree, W::message, W::passed;
+    using W::kFree, W::kFirst, W::message, W::passed;
 
     bool taken(Word baton, Value seen) { return fabric_.compare_swap(baton, seen, 0) == seen; }
 

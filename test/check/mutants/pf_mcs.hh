@@ -114,7 +114,7 @@ struct TakesAnyway : Sound {
 
 /// The first of the queue leaves without a word to the next one.
 struct NoNextFirst : Sound {
-    bool skips_put(Word w, Value v) { return is(w, kStatus) && v == 1; }
+    bool skips_put(Word w, Value v) { return is(w, kStatus) && v == locks::BatonWord<>::kFirst; }
 };
 
 /// The baton is given whether a taker is registered or not: readers that wait for the
