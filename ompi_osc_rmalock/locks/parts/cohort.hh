@@ -60,13 +60,28 @@ struct ComeWord {
 static_assert(fabric::kMostRanks + kLargestThreshold < Value{1} << ComeWord::kKeyShift);
 static_assert(fabric::kMostRanks < Value{1} << (64 - ComeWord::kKeyShift));
 
-/// What a holder of a cohort knows, and tells the next one.
+/// What a holder of a cohort knows, and tells the next one: in BATON, and in STATUS of the home's
+/// queue (DIRECT of pf_cohort.hh). One process at a time has it, so no field settles a race of its
+/// own; beside each: what it promises the next one.
 struct CohortHold {
-    Value in_a_row = 1;   ///< of its node have had the lock
-    Value chain = 1;      ///< since the last change of phase, itself included
-    Value cohorts = 1;    ///< registered at home for them
-    bool queued = false;  ///< its cohort is in the home's queue
-    bool members = false; ///< there are, and they are closed
+    /// So many of its node have had the lock; COME counts them still. The writer that takes the lock
+    /// home takes them out of it, so what is left there are those that wait.
+    Value in_a_row = 1;
+    /// So many have had it since the last change of phase, itself included, or since an owner saw
+    /// that no reader waits: a reader waits for T_W at most.
+    Value chain = 1;
+    /// Registrations in S that are the holder's. XC counts them until it takes all of them back with
+    /// the phase, so no reader and no other exclusive is in; one more in XC is a cohort that waits.
+    Value cohorts = 1;
+    /// Its cohort's qnode is in the home's queue: it leaves that, and tells the one behind. Where
+    /// it finds none there, or was not in it, it meets the first of the queue in HW.
+    bool queued = false;
+    /// There are members, all closed and empty since the chain began: no reader enters by them until
+    /// the holder that changes the phase opens them.
+    bool members = false;
+
+    /// BATON: HEAD, the lock is at home again, so its taker fetches it. No CohortHold is 0.
+    static constexpr Value kHead = 0;
 
     /// As bits; never 0, since in_a_row is not. In a word of the home, or of the baton, there is
     /// room for what else is known.
@@ -118,7 +133,7 @@ class Cohort : private ComeWord {
             return Entry{std::nullopt, 0};
         const auto got =
             baton_.take(words.baton, words.waiting, qnodes, std::min(limit, Baton::kMostPassed));
-        if (got.message == kHead)
+        if (got.message == CohortHold::kHead)
             return Entry{std::nullopt, got.passed};
         return Entry{CohortHold::unpacked(got.message), got.passed};
     }
@@ -135,7 +150,7 @@ class Cohort : private ComeWord {
     void leave(const Words& words, const CohortHold& mine, Value passed) {
         if (count(fabric_.fetch_add(words.come, Value{0} - mine.in_a_row * kWriter)) !=
             mine.in_a_row)
-            baton_.give(words.baton, kHead, passed);
+            baton_.give(words.baton, CohortHold::kHead, passed);
     }
 
     static Hold hold(const CohortHold& mine, Value passed) {
@@ -147,10 +162,6 @@ class Cohort : private ComeWord {
     static Value passed_of(Hold held) { return held.opaque & Baton::kMostPassed; }
 
   private:
-    /// HEAD: the lock is at home again, so its taker may fetch it. It is no CohortHold, as that is
-    /// never 0.
-    static constexpr Value kHead = 0;
-
     /// One more. Returns what COME was, or nothing.
     std::optional<Value> come(Word word, Rank target) {
         if (!shared_)
