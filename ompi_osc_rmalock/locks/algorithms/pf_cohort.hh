@@ -127,12 +127,25 @@ namespace rmalock::locks {
 
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct PfCohortWords {
-    // At home.
-    static constexpr Slot kS = 0, kRo = 1, kTail = 2, kHw = 3, kJoin = 4, kStandIn = 5;
+    // At home. RO is DrainWord, JOIN a list of push_list.hh, the stand-in that of mcs_queue.hh.
+    static constexpr Slot kS = 0, kRo = 1, kJoin = 4, kStandIn = 5;
+    /// TAIL: the last cohort in the queue; 0: none is. Each comes by one swap, so one finds 0: it
+    /// alone registers if it has not yet (P5), and meets the owner in HW. The one before tells all
+    /// others.
+    static constexpr Slot kTail = 2;
+    /// HW: an owner that sees no successor leaves PHASE here, the first of the queue its name. Each
+    /// swaps its own in, so the later one finds the other: the owner a name to tell, or the first
+    /// what it is told. That one clears it before it goes in: the next pair finds nothing of this.
+    static constexpr Slot kHw = 3;
     // Of a cohort's record: its qnode in the home's queue (NEXT, STATUS), then what only its node
-    // uses.
+    // uses. WAITING, COME and BATON are cohort.hh's, HERE and GROUP reader_group.hh's; the counter
+    // is of members.hh.
     static constexpr Slot kWaiting = 2, kMetOthers = 3, kCome = 4, kBaton = 5, kHere = 6,
                           kGroup = 7, kCounter = fabric::kWordsPerLine;
+    /// MET: whether a cohort of the node met others when it came last; then the next one queues
+    /// before it registers (P5). A hint: both orders exclude, and the wrong one costs a round
+    /// trip. Only the writer of the node that fetches the lock uses it.
+    static constexpr Value kMetNobody = 0, kMetSome = 1;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
@@ -158,13 +171,26 @@ struct PfCohortWords {
     static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
-    /// A shared hold.
+    /// A shared hold: registered in S; counted at a member; registered, and may make its node one;
+    /// behind the registration of a group's leader.
     static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2, kByGroup = 3;
 
-    /// STATUS and HW. PHASE says what S said without its exclusives, and whether one of their
-    /// registrations has been left to the successor; else it is DIRECT, a CohortHold.
-    static constexpr Value kPhaseMessage = Value{1} << 62, kMembersMessage = Value{1} << 61;
-    static constexpr unsigned kPhaseShift = 60, kInheritedShift = 59;
+    // STATUS and HW. PHASE says what S said without its exclusives; its low bits are r, the readers
+    // that the receiver drains.
+    /// PHASE: the lock behind a change of phase; without the bit DIRECT, a CohortHold: the lock
+    /// within a chain. It is above a name: of the two that meet in HW none takes PHASE for the
+    /// other's name.
+    static constexpr Value kPhaseMessage = Value{1} << 62;
+    /// S said that there are members, so the receiver has to close them. Without it and with r == 0
+    /// there are none, and no reader is inside that could make its node one. With r != 0 the
+    /// receiver looks again behind the drain (P2).
+    static constexpr Value kMembersMessage = Value{1} << 61;
+    /// PH as it is while the receiver has the lock: the GEN with which it closes members. Only an
+    /// owner changes it, so it stays true.
+    static constexpr unsigned kPhaseShift = 60;
+    /// One registration in S is left to the receiver, which may have queued without one (P5). So XC
+    /// does not fall to 0 while a cohort is in line: no exclusive that comes owns the lock as well.
+    static constexpr unsigned kInheritedShift = 59;
     static constexpr Value kInherited = Value{1} << kInheritedShift;
     static constexpr Value inherited(Value message) { return message >> kInheritedShift & 1; }
     static constexpr Value phase_told(Value message) { return message >> kPhaseShift & 1; }
@@ -400,12 +426,12 @@ class PfCohort : private PfCohortWords {
     // ---- exclusives -----------------------------------------------------------------------------
     CohortHold fetch_for_cohort(Rank target, Word qnode) {
         const Word met_others = field(qnode, kMetOthers);
-        const bool queues_first = fabric_.get(met_others) != 0;
+        const bool queues_first = fabric_.get(met_others) != kMetNobody;
         if (queues_first && queue_.join(word(target, kTail), qnode))
             return take_over(target, qnode, queue_.await_status(qnode), 0);
         const Value s = fabric_.fetch_add(word(target, kS), kX1);
         if ((exclusives(s) == 0) == queues_first)
-            fabric_.put(met_others, !queues_first);
+            fabric_.put(met_others, queues_first ? kMetNobody : kMetSome);
         return registered(target, qnode, s, queues_first);
     }
 

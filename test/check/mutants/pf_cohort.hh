@@ -32,7 +32,7 @@ inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Wo
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {
-    Value seen(Word w, Value v) { return w.slot == kMet ? 1 : v; }
+    Value seen(Word w, Value v) { return w.slot == kMet ? Words::kMetSome : v; }
 };
 
 /// A reader that went home for its group calls none of it.
@@ -75,7 +75,9 @@ struct NoFlush : Sound {
 
 /// A writer that comes has the adapter count it, where CPUs count those that go.
 struct ComesByAdapter : Sound {
-    bool leaves_to_adapter(Word w, Value v) { return w.slot == kCome && v == 1; }
+    bool leaves_to_adapter(Word w, Value v) {
+        return w.slot == kCome && v == locks::ComeWord::kWriter;
+    }
 };
 
 /// What a cohort leaves in its node may be erased when the next one waits there.
