@@ -72,29 +72,37 @@ inline LockLimits tree_limits(const Thresholds& asked, const MachineView& machin
 struct QueueTreeWords {
     // At home: TAIL of level 1. Of an element's record: its qnode in the queue of the level above,
     // and TAIL of its own queue. Behind TAIL the stand-in.
+    // TAIL: the last of a queue; 0: none is in it. Each comes by one swap, so one finds 0: it alone
+    // goes a level up, with the element's qnode.
     static constexpr Slot kRootSlots = 3, kElementQnode = 0, kElementTail = 2, kStandIn = 1,
                           kElementSlots = fabric::kWordsPerLine;
 
     // STATUS, written once, by the predecessor, and never 0: a waiter that sees it has been told.
+    static constexpr unsigned kKindShift = 62;
     /// PASS: the lock is the waiter's; nobody else has been told.
-    static constexpr Value kPass = Value{1} << 62;
+    static constexpr Value kPass = Value{1} << kKindShift;
     /// ACQUIRE_PARENT: the element's qnode above is out of its queue and clean, so the waiter may
     /// use it.
-    static constexpr Value kAcquireParent = Value{2} << 62;
+    static constexpr Value kAcquireParent = Value{2} << kKindShift;
     /// MODE_CHANGE: the counters are reset and flushed. Without the flush the reset could land
     /// behind the flags of the waiter, and clear them.
-    static constexpr Value kModeChange = Value{3} << 62;
+    static constexpr Value kModeChange = Value{3} << kKindShift;
 
-    /// Of PASS: how many of this queue have had the lock in a row, and how many critical sections
-    /// there have been since MODE_CHANGE.
+    /// Of PASS, two counts. Only the holder counts, and tells one process: none is lost.
     static constexpr unsigned kCountBits = 24;
     static constexpr Value kCountMask = (Value{1} << kCountBits) - 1;
     static_assert(kLargestThreshold <= kCountMask);
     static constexpr Value pass(Value chain, Value total) {
         return kPass | chain << kCountBits | total;
     }
-    static constexpr bool is_pass(Value status) { return status >> 62 == 1; }
+    static constexpr bool is_pass(Value status) {
+        return status >> kKindShift == kPass >> kKindShift;
+    }
+    /// Critical sections since MODE_CHANGE: readers wait for T_W at most. It counts across all
+    /// queues (T4).
     static constexpr Value total(Value status) { return status & kCountMask; }
+    /// How many of this queue have had the lock in a row: those of other elements wait for T_L,i at
+    /// most. A turn that begins without PASS begins with 1.
     static constexpr Value chain(Value status) {
         return is_pass(status) ? status >> kCountBits & kCountMask : 1;
     }
