@@ -39,9 +39,10 @@ namespace rmalock::locks {
 /// RO; D of members.hh has the same fields. Beside each: what it promises, and the race that it
 /// settles.
 struct DrainWord {
-    /// DRN of a qnode: 1 when the last reader has left. A hint, which may be about an earlier
-    /// drain.
+    /// DRN of a qnode: the last reader has left. A hint, which may be about an earlier drain: the
+    /// truth is RO, in the step that takes the drainer's name out.
     static constexpr Slot kDrn = 2;
+    static constexpr Value kLastLeft = 1;
 
     /// A reader that the drainer waits for. On top, so that the count disturbs nothing when it runs
     /// below 0 or wraps. Each reader takes itself out once, before the drainer has added it or
@@ -77,7 +78,7 @@ class Drain {
         if (DrainWord::inside(o) != readers || DrainWord::drainer(o) == 0)
             return;
         const Word drainer = qnode_of(DrainWord::drainer(o));
-        fabric_.put(field(drainer, DrainWord::kDrn), 1);
+        fabric_.put(field(drainer, DrainWord::kDrn), DrainWord::kLastLeft);
         fabric_.handed_over(drainer.rank);
     }
 
@@ -148,7 +149,7 @@ class Drain {
         fabric_.put(drn, 0);
         const Value before = fabric_.fetch_add(words.ro, more + name_of(own));
         if (DrainWord::inside(before + more) != 0)
-            await(words, own, drn, fabric::equals(1), rounds);
+            await(words, own, drn, fabric::equals(DrainWord::kLastLeft), rounds);
     }
 
     F& fabric_;
