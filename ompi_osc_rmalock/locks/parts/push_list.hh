@@ -22,9 +22,12 @@
 
 namespace rmalock::locks {
 
-/// Of a qnode. Beside each: what it promises, and the race that it settles.
+/// Its words. Beside each: what it promises, and the race that it settles.
 struct PushListWords {
-    /// WAKE: the qnode's owner is to look again, and to wake the one before it on the list. No
+    /// The head: the last that came; empty: none waits. Both push and wake_all are swaps, so each
+    /// name is found once, by the process that is to wake it: the one behind, or that of wake_all.
+    static constexpr Value kEmpty = 0;
+    /// WAKE of a qnode: its owner is to look again, and to wake the one before it on the list. No
     /// other wait uses the word, so a wake that comes late ends none; 0-2 are in mcs_queue.hh and
     /// drain.hh.
     static constexpr Slot kWake = 3;
@@ -57,7 +60,7 @@ class PushList : private PushListWords {
     }
 
     /// Returns the name of the qnode that was woken first, 0 if there was none.
-    Value wake_all(Word head, Value wake) { return serve(fabric_.swap(head, 0), wake); }
+    Value wake_all(Word head, Value wake) { return serve(fabric_.swap(head, kEmpty), wake); }
 
   private:
     Value await_wake(Word qnode, Value prev) {
@@ -67,7 +70,7 @@ class PushList : private PushListWords {
         return wake;
     }
     Value serve(Value name, Value wake) {
-        if (name != 0)
+        if (name != kEmpty)
             fabric_.put(field(qnode_of(name), kWake), wake);
         return name;
     }
