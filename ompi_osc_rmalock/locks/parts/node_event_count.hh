@@ -56,6 +56,11 @@ struct EventCountWords {
     /// It has found, added to that: COPY has the word as it was after those events. So COPY is as
     /// good as a look of one's own if LOOKED is more than one's own `looking`.
     static constexpr Value kFound = 1;
+
+    /// COPY, so far behind LOOKED: the word as one process found it. Only the one whose CAS of
+    /// LOOKED has won writes it, before it adds kFound. A process reads it behind that, and finds
+    /// what was read after its own events, or after later ones, which is as good.
+    static constexpr Slot kCopyBehind = 1;
 };
 
 /// `copies`: one process of a node looks for all; else, in checks of what waits, each does.
@@ -65,14 +70,15 @@ class NodeEventCount : private EventCountWords {
     /// Of the node of the calling process; zeroed before anybody waits.
     struct Words {
         Word events;
-        Slot looked; ///< at the same rank; COPY is the next one
+        Slot looked; ///< at the same rank; COPY is kCopyBehind words further
     };
 
     /// EVENTS is slot `events.slot` of each of `nodes`, a span that outlives this.
     NodeEventCount(F& fabric, std::span<const Rank> nodes, const Words& words, Word watched)
         : fabric_(fabric), nodes_(nodes),
           events_(words.events), looked_{words.events.rank, words.looked}, copy_{words.events.rank,
-                                                                                 words.looked + 1},
+                                                                                 words.looked +
+                                                                                     kCopyBehind},
           watched_(watched), copies_(copies && !fabric.same_node(watched.rank)) {}
 
     void advance() { fabric_.add_each(nodes_, events_.slot, kEvent); }

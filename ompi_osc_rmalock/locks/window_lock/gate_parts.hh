@@ -49,10 +49,11 @@ struct GateSlots {
     /// L, beside M (NodeCount).
     static constexpr Slot kL = 2;
     /// Of each node: where its processes wait for G (EventCountWords). COPY is behind LOOKED.
-    static constexpr Slot kEvents = 3, kLooked = 5, kCopy = kLooked + 1;
+    static constexpr Slot kEvents = 3, kLooked = 5, kCopy = kLooked + EventCountWords::kCopyBehind;
     /// GONE, at each rank: the last lock_all has left an L that this process has named itself in.
     /// The process takes back what it has waited for, so none of the next close is lost.
     static constexpr Slot kGone = 4;
+    static constexpr Value kGone1 = 1;
     static constexpr Slot kSlots = kCopy + 1;
 };
 static_assert(fabric::WindowSlots::gate + GateSlots::kSlots <= fabric::WindowSlots::sections);
