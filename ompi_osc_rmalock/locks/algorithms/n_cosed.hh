@@ -93,10 +93,18 @@ struct NCosedWords {
     /// many are there. A shared one swaps a list first and counts itself behind that, so a holder
     /// that finds the count it knows from WORD finds all of them in the lists.
     static constexpr Slot kList = 4, kMostLists = 3, kListed = kList + kMostLists;
+    static constexpr Value kListed1 = 1;
+    /// INBOX_i, behind the first of a rank's inboxes, of `each` words: the shared one that WORD has
+    /// counted as number i behind the exclusive. No other one has that number, so one process
+    /// writes it, once. The holder knows from WORD or NEXT how many to wait for, and clears each.
+    static constexpr Slot inbox(Slot inbox_number, Slot each, Slot i) {
+        return inbox_number * each + i;
+    }
     static constexpr Slot kWords = kListed + 1;
     static_assert(kWords == QueueNodes::kQnodeSlots);
 
-    // WORD, and NEXT.
+    // WORD, and NEXT: what the next exclusive found in WORD, with its own name. That one writes it
+    // once, so the holder knows from it all that came in between.
     static constexpr unsigned kSharedBits = 64 - kNameBits;
     static constexpr Value pack(Value exclusive, Value shared) {
         return exclusive << kSharedBits | shared;
@@ -221,7 +229,7 @@ class NCosed : private NCosedWords {
     Word inbox(Word qnode, Slot i) const {
         const Slot number =
             qnode.slot == home_ ? stand_in_ : static_cast<Slot>(qnodes_.index(qnode));
-        return {qnode.rank, inboxes_ + number * kSizes.inbox + i};
+        return {qnode.rank, inboxes_ + NCosedWords::inbox(number, kSizes.inbox, i)};
     }
 
     static Followers unpacked(Value next) { return {exclusive(next), shared(next)}; }
@@ -255,7 +263,7 @@ class NCosed : private NCosedWords {
         }
         const Slot list = kList + static_cast<Slot>(number % kSizes.lists);
         const Value prev = fabric_.swap(field(ahead, list), name_of(own));
-        fabric_.add(field(ahead, kListed), 1);
+        fabric_.add(field(ahead, kListed), kListed1);
         return prev;
     }
 
