@@ -87,6 +87,9 @@ struct RmaRwWords {
 
     // ARRIVE. A reader counts itself in and sees the bits in one atomic, so either it sees WRITE,
     // or the writer that set it counts the reader.
+    /// A reader that has come; one that joins a drain takes itself out again (D9). It counts on: a
+    /// writer compares, and resets nothing that others count in (D3).
+    static constexpr Value kArrival = 1;
     /// WRITE: a reader that arrives now is not in. A writer adds it to close the counter and again
     /// to reset it, so two writers may not overlap: the tree keeps them apart.
     static constexpr Value kWrite = Value{1} << 62;
@@ -100,6 +103,9 @@ struct RmaRwWords {
     static constexpr Value readers(Value arrive) { return arrive % kRound; }
 
     // DEPART.
+    /// A reader that has gone. Each departs once, so DEPART comes to what a writer has counted only
+    /// when all of those have gone. One that joins takes one away first, so it is waited for (D9).
+    static constexpr Value kDeparture = 1;
     /// PAR: GEN while readers that wait may join. The writer flips it in the step in which it finds
     /// the count full, so none joins behind its back (D9).
     static constexpr Value kParity = Value{1} << 63;
@@ -143,13 +149,13 @@ class RmaRw : private RmaRwWords {
 
     Hold acquire_shared(Rank target) {
         const Word arrive = my_counter(target);
-        const Value before = fabric_.fetch_add(arrive, 1);
+        const Value before = fabric_.fetch_add(arrive, kArrival);
         if ((before & kWrite) != 0)
             wait_as_reader(arrive, before);
         return {};
     }
 
-    void release_shared(Rank target, Hold) { fabric_.add(depart(my_counter(target)), 1); }
+    void release_shared(Rank target, Hold) { fabric_.add(depart(my_counter(target)), kDeparture); }
 
     Hold acquire_exclusive(Rank target) {
         const auto mine = tree_.acquire(target);
@@ -225,12 +231,12 @@ class RmaRw : private RmaRwWords {
     }
 
     bool join(Word arrive, Value mine) {
-        if (parity(fabric_.fetch_add(depart(arrive), Value{0} - 1)) == mine) {
+        if (parity(fabric_.fetch_add(depart(arrive), Value{0} - kDeparture)) == mine) {
             // Before it departs: no later writer may count it.
-            fabric_.fetch_add(arrive, Value{0} - 1);
+            fabric_.fetch_add(arrive, Value{0} - kArrival);
             return true;
         }
-        fabric_.add(depart(arrive), 1);
+        fabric_.add(depart(arrive), kDeparture);
         return false;
     }
 

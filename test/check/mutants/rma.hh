@@ -31,9 +31,9 @@ struct NeverJoins : Sound {
 struct JoinsClosed : Sound {
     Value seen(Word w, Value v) { return w.slot == kDepart ? opened(v) : v; }
     Value fetched(Word w, Value operand, Value v) {
-        if (w.slot == kArrive && operand == 1)
+        if (w.slot == kArrive && operand == Words::kArrival)
             mine_ = v & kParity;
-        return w.slot == kDepart && operand != 1 ? opened(v) : v;
+        return w.slot == kDepart && operand != Words::kDeparture ? opened(v) : v;
     }
     Value opened(Value) const { return mine_; }
     Value mine_ = 0;
@@ -41,7 +41,7 @@ struct JoinsClosed : Sound {
 
 /// A reader that has joined leaves its arrival in the counter.
 struct KeepsArrival : Sound {
-    bool skips_fetch_add(Word w, Value v) { return w.slot == kArrive && v + 1 == 0; }
+    bool skips_fetch_add(Word w, Value v) { return w.slot == kArrive && v + Words::kArrival == 0; }
 };
 
 /// A writer that finds readers at one counter leaves those closed that it has come to before.
