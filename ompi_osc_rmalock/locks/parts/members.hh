@@ -96,6 +96,7 @@ struct MemberWords {
     /// drainer has left its name in adds 1, by the last reader to depart. It is an atomic, and the
     /// drainer takes back what it has waited for: so none of them is lost.
     static constexpr Slot kGone = 4;
+    static constexpr Value kGone1 = 1;
 
     // A. One atomic counts a reader and shows the bits, so either the reader sees W, or the owner
     // that sets it takes the reader's count.
@@ -184,7 +185,7 @@ class Members : private MemberWords {
         if (DrainWord::drainer(o) == 0 || DrainWord::inside(o) != 1)
             return;
         fabric_.fetch_add(d, Value{0} - DrainWord::drainer(o)); // before the drainer goes on
-        fabric_.add(field(qnode_of(DrainWord::drainer(o)), kGone), 1);
+        fabric_.add(field(qnode_of(DrainWord::drainer(o)), kGone), kGone1);
     }
 
     /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.

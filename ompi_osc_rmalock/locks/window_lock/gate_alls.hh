@@ -54,7 +54,7 @@ class GateAlls {
         if (closer == 0 || NodeCount::inside(before) != 1) [[likely]]
             return;
         parts_.fabric.fetch_add(parts_.count, Value{0} - closer); // before the closer goes on
-        parts_.fabric.add({static_cast<Rank>(closer) - 1, parts_.gone.slot}, 1);
+        parts_.fabric.add({static_cast<Rank>(closer) - 1, parts_.gone.slot}, GateSlots::kGone1);
     }
 
     /// Returns G with this process in it.
