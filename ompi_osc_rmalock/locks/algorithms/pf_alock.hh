@@ -68,7 +68,8 @@ namespace rmalock::locks {
 
 /// Its words. Beside each: what it promises, and the race that it settles.
 struct PfAlockWords {
-    // What is looked at together lies together.
+    // What is looked at together lies together. TAIL_R, TAIL_L, VICTIM and the stand-in are
+    // ALockWords', JOIN is a list of push_list.hh.
     static constexpr Slot kJoin = 0, kTailR = 1, kTailL = 2, kPhase = 3, kReadersR = 4,
                           kReadersL = 5, kVictim = 6, kStandIn = 7, kWords = 8;
 

@@ -40,7 +40,8 @@ struct HolderWord {
     /// How many the process holds, or is about to acquire. Only the process itself changes the
     /// record, before the first verb of an acquire and after the last of a release: a look that
     /// finds 0 comes before the acquire or after the release.
-    static constexpr Value kOne = Value{1} << 40;
+    static constexpr unsigned kSumBits = 40;
+    static constexpr Value kOne = Value{1} << kSumBits;
     /// The target, where there is one; of several only that there are.
     static constexpr Value entry(Rank target) { return kOne + static_cast<Value>(target) + 1; }
     static constexpr bool several(Value record) { return record >= 2 * kOne; }

@@ -79,6 +79,7 @@ struct ReaderGroupWords {
     // GROUP. 0 when the last one has left: another target may have it then.
     /// Readers of groups that are inside. While it is not 0 one registration of a leader stands at
     /// home. The one that finds 1 takes it back: of two that leave at once one does.
+    static constexpr Value kInside1 = 1;
     static constexpr Value inside(Value group) { return group & (kJoins - 1); }
     /// The last to leave may make the node a member: the leader of the first group saw by its own
     /// admission that it may (P7 of pf_cohort.hh).
@@ -141,8 +142,8 @@ class ReaderGroup : private ReaderGroupWords {
             return {With::nobody, joins};
         const Value empty = words.key << kGroupKeyShift | joins * kJoins;
         const std::optional<Value> before = change(words.group, [&](Value group) {
-            return group == 0                      ? std::optional(empty + readers(come))
-                   : group_key(group) == words.key ? std::optional(group + readers(come))
+            return group == 0                      ? std::optional(empty + readers(come) * kInside1)
+                   : group_key(group) == words.key ? std::optional(group + readers(come) * kInside1)
                                                    : std::nullopt;
         });
         call(waiter(come), before ? kIn : kAlone);
@@ -155,7 +156,7 @@ class ReaderGroup : private ReaderGroupWords {
     };
     Left leave(const Words& words) {
         const Value before = *change(words.group, [](Value group) {
-            return std::optional(inside(group) == 1 ? 0 : group - 1);
+            return std::optional(inside(group) == 1 ? 0 : group - kInside1);
         });
         return {inside(before) == 1, (before & kJoins) != 0};
     }
