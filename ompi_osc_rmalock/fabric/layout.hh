@@ -47,7 +47,9 @@ struct WindowSlots {
     /// change single elements of arrays at work (locks/parts/element_marks.hh): one line has both.
     static constexpr Slot accumulate = line(2);
     static constexpr Slot arrays = accumulate + 1;
-    /// Active target: how many origins have called MPI_Win_complete towards this rank.
+    /// Active target: how many origins have called MPI_Win_complete towards this rank. Each adds 1
+    /// behind its operations there, so a target that counts all of them finds their data. It
+    /// subtracts those it has waited for: one that comes meanwhile is not lost.
     static constexpr Slot completions = line(3);
     /// Where processes of the node sleep that wait for a word of this rank (fabric/bell.hh). With a
     /// word that passive target leaves alone, so that a look for sleepers finds it in the cache.
@@ -55,8 +57,10 @@ struct WindowSlots {
     /// Which single elements the threads of this rank work on, a line each.
     static constexpr Slot marks = line(4);
     static constexpr Slot kMarkLines = 8;
-    /// Active target: bit t of this array says that rank t has posted to this rank. Variable
-    /// length.
+    /// Active target: bit t of this array says that rank t has posted to this rank, and done its
+    /// own stores before. Rank t adds it, and this rank subtracts it, in turns: t posts again only
+    /// when this rank has completed. So bits of others that change at the same time are spared.
+    /// Variable length.
     static constexpr Slot post_bits = marks + line(kMarkLines);
 
     static constexpr Slot post_lines(Rank ranks) {
