@@ -15,22 +15,30 @@
 #include <unordered_set>
 #include <utility>
 
+#include "fabric/layout.hh"
 #include "locks/lock.hh"
 #include "ucx_glue/types.hh"
 
 namespace rmalock::window {
 
-/// What the target says: how many sections there have been, and how many origins send some.
+/// What the target says, in one word, so that both numbers are of the same moment. The target alone
+/// changes it. All of it is a hint: one that is read early or late has a process wait for less or
+/// longer, and the lock excludes without it.
 struct SectionCount {
     static constexpr unsigned kBits = 44;
-    static fabric::Value sections(fabric::Value word) {
-        return word & ((fabric::Value{1} << kBits) - 1);
-    }
+    /// A section of another node that is over. It only grows, so what has been seen of it tells how
+    /// many have gone first since.
+    static constexpr fabric::Value kSection = 1;
+    /// An origin that sends some; so many sections are a round. It may fall: the carry is lost.
+    static constexpr fabric::Value kOrigin = fabric::Value{1} << kBits;
+
+    static fabric::Value sections(fabric::Value word) { return word & (kOrigin - 1); }
     /// Not 0.
     static fabric::Value origins(fabric::Value word) {
         return std::max(word >> kBits, fabric::Value{1});
     }
 };
+static_assert(fabric::kMostRanks < fabric::Rank{1} << (64 - SectionCount::kBits));
 
 /// At the target. Called with the worker locked.
 class SectionsEnded {
@@ -45,7 +53,7 @@ class SectionsEnded {
             in_span_ = 0;
         }
         const fabric::Value more = origins - std::exchange(origins_, origins);
-        return 1 + (more << SectionCount::kBits);
+        return SectionCount::kSection + more * SectionCount::kOrigin;
     }
 
   private:
