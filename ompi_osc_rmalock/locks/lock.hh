@@ -58,6 +58,13 @@ concept HasServer = requires(L& lock, Rank home, Value seen) {
     { lock.await_and_serve(home, seen) } -> std::same_as<Value>;
 };
 
+/// A lock may bring its own lock_all (LockTraits::own_lock_all).
+template <class L>
+concept HasLockAll = requires(L& lock, Hold hold) {
+    { lock.acquire_all() } -> std::same_as<Hold>;
+    { lock.release_all(hold) } -> std::same_as<void>;
+};
+
 /// A lock may let exclusives of a node have it in a row while those of other nodes wait: so many at
 /// most.
 template <class L>

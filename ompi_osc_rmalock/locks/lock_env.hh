@@ -50,7 +50,7 @@ struct LockTraits {
     bool delivers = false;     ///< its releases see to it that the holder's data are at the target
                                ///< before others get in (fabric/concept.hh)
     bool patient = true;       ///< obeys the rule of patience (parts/patience.hh)
-    bool own_lock_all = false; ///< brings its own lock_all, and stands behind no gate
+    bool own_lock_all = false; ///< HasLockAll (lock.hh): brings its own, and stands behind no gate
     LockNeeds needs{};
     LockOffers offers{};
 };

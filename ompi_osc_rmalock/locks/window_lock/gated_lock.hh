@@ -24,6 +24,7 @@ class GatedLock final : public WindowLock {
     static_assert(kOffers.server == HasServer<Lock>);
     static_assert(kOffers.node_row == PrefersItsNode<Lock>);
     static_assert(kOffers.sections == TakesSections<Lock>);
+    static_assert(kTraits.own_lock_all == HasLockAll<Lock>);
 
   public:
     GatedLock(F& fabric, const LockConfig& config)
