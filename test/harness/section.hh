@@ -2,6 +2,8 @@
 // the origin and the target: the origin does the target's part as well, at some moment while it waits.
 #pragma once
 
+#include <concepts>
+
 #include "locks/parts/section.hh"
 
 namespace rmalock::test {
@@ -13,8 +15,20 @@ struct SectionAnswer {
     locks::Hold hold = {};
 };
 
-/// `parts`: a process's lock, with what a window does for sections.
-template <class Parts, class Operations>
+/// A process's lock, with what a window does for sections.
+template <class Parts>
+concept SendsSections = requires(Parts& parts, locks::Rank target, bool exclusive,
+                                 const locks::SectionEnd& end) {
+    { parts.section(target).enter(exclusive) } -> std::same_as<locks::SectionEntry>;
+    { parts.section(target).leave(exclusive) } -> std::same_as<locks::SectionEnd>;
+    parts.sections().announce(target, exclusive);
+    parts.sections().strike(target, exclusive);
+    parts.sections().notify(end);
+    { parts.sections().hold(exclusive) } -> std::same_as<locks::Hold>;
+    { parts.sections().take_over(target, exclusive) } -> std::same_as<locks::Hold>;
+};
+
+template <SendsSections Parts, class Operations>
 SectionAnswer send_section(Parts& parts, locks::Rank target, bool exclusive,
                            Operations operations) {
     using locks::SectionEntry;

@@ -40,8 +40,10 @@ struct StressOptions {
 using StressFabric = Delayed<fabric::CpuFabric>;
 
 /// An adapter makes the lock of one rank and names its calls; the default fits a ReaderWriterLock.
+/// It says whether its critical sections may come in a message (SendsSections).
 template <class Lock>
 struct Adapter {
+    static constexpr bool kSections = false;
     explicit Adapter(StressFabric& fabric) : lock(fabric, 0) {}
     locks::Hold acquire(fabric::Rank target, bool exclusive) {
         return exclusive ? lock.acquire_exclusive(target) : lock.acquire_shared(target);
@@ -52,12 +54,6 @@ struct Adapter {
     void acquire_all() {}
     void release_all() {}
     Lock lock;
-};
-
-/// An adapter whose critical sections may come in a message (harness/section.hh).
-template <class A>
-concept TakesSections = requires(A& lock) {
-    lock.section(0);
 };
 
 namespace detail {
@@ -97,6 +93,7 @@ struct Taken {
 template <class A>
 std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Protected>& data,
                                   const StressOptions& options, unsigned seed) {
+    static_assert(A::kSections == SendsSections<A>);
     std::mt19937 random(seed);
     std::vector<std::uint64_t> written(data.size(), 0);
     for (unsigned round = 0; round < options.rounds; ++round) {
@@ -108,7 +105,7 @@ std::vector<std::uint64_t> worker(A& lock, StressFabric& fabric, std::vector<Pro
         }
         std::vector<Taken> taken;
         auto target = static_cast<fabric::Rank>(random() % data.size());
-        if constexpr (TakesSections<A>) {
+        if constexpr (A::kSections) {
             if (random() % 100 < options.section_percent) {
                 const bool exclusive = random() % 100 < options.writer_percent;
                 const auto place = static_cast<std::size_t>(target);

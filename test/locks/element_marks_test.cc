@@ -18,6 +18,7 @@ enum class Fence { of_others, own };
 template <Fence kFence>
 class Elements {
   public:
+    static constexpr bool kSections = false;
     explicit Elements(StressFabric& fabric)
         : lock_(fabric, kLock),
           marks_(fabric,

@@ -41,6 +41,9 @@ constexpr locks::LockLimits kLimits<InOrder> = {.t_w = 2, .patience = kRound};
 /// A lock behind the gate, as a window has it.
 template <class Lock, Room room = Room::ample>
 struct Gated {
+    static constexpr bool kSections = Lock::kTraits.offers.sections;
+    static_assert(kSections == locks::TakesSections<Lock>);
+
     explicit Gated(F& fabric)
         : parts(fabric, room), lock(parts.env(kLimits<Lock>)), nodes(parts.machine.nodes),
           gate(fabric, lock, WindowSlots::gate,
@@ -56,12 +59,12 @@ struct Gated {
     void release_all() { gate.leave_all(); }
 
     // Critical sections that come in a message.
-    auto section(Rank target) requires locks::TakesSections<Lock> {
+    auto section(Rank target) requires kSections {
         const Rank first = nodes.seen_by(target, parts.machine.nodes, parts.holders).mine;
         return locks::SectionAtHome<typename Lock::SectionWords, F>(
             parts.fabric, lock.section_home(target), {first, gate.mark().slot});
     }
-    auto sections() requires locks::TakesSections<Lock> {
+    auto sections() requires kSections {
         return locks::GatedSections<F, Lock, decltype(gate)>(parts.fabric, gate);
     }
 
@@ -74,6 +77,9 @@ struct Gated {
 /// A lock with its own lock_all.
 template <class Lock>
 struct Ungated {
+    static constexpr bool kSections = false;
+    static_assert(Lock::kTraits.own_lock_all == locks::HasLockAll<Lock>);
+
     explicit Ungated(F& fabric) : parts(fabric), lock(parts.env(kLimits<Lock>)) {}
     locks::Hold acquire(Rank target, bool exclusive) {
         return exclusive ? lock.acquire_exclusive(target) : lock.acquire_shared(target);
@@ -134,7 +140,7 @@ TYPED_TEST(Stress, LockAllBesideExclusives) {
 }
 
 TYPED_TEST(Stress, SectionsInMessages) {
-    if (!TakesSections<TypeParam>)
+    if (!TypeParam::kSections)
         GTEST_SKIP() << "its critical sections do not come in messages";
     StressOptions o = options(5, 50, 2);
     o.all_percent = 5;
