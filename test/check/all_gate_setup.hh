@@ -86,8 +86,12 @@ class GatedWindow {
     using F = BrokenFabric<Fault>;
     using Lock = Algorithm<F>;
     using Words = GatedWords<Lock>;
+    static constexpr bool kSections = Lock::kTraits.offers.sections;
+    static_assert(kSections == locks::TakesSections<Lock>);
 
   public:
+    static constexpr Offers kOffers{.sections = kSections};
+
     /// `first`: the slot of its first word.
     GatedWindow(CheckerFabric& real, const GatedSetup& setup, Slot first = 0)
         : fabric_(real), first_(first), second_(setup.nodes.members(1).front()),
@@ -98,7 +102,12 @@ class GatedWindow {
 
     class Calls {
       public:
-        static constexpr locks::LockTraits kTraits = Lock::kTraits;
+        /// The gate's lock_all is its own.
+        static constexpr locks::LockTraits kTraits = [] {
+            locks::LockTraits traits = Lock::kTraits;
+            traits.own_lock_all = true;
+            return traits;
+        }();
         explicit Calls(GatedWindow& window) : w_(window) {}
         locks::Hold acquire_shared(Rank target) { return w_.lock_.acquire_shared(target); }
         void release_shared(Rank target, locks::Hold hold) {
@@ -118,12 +127,12 @@ class GatedWindow {
         GatedWindow& w_;
     };
 
-    auto section(Rank target) requires locks::TakesSections<Lock> {
+    auto section(Rank target) requires kSections {
         return locks::SectionAtHome<typename Lock::SectionWords, F>(
             fabric_, lock_.section_home(target),
             {target < second_ ? 0 : second_, gate_.mark().slot});
     }
-    auto sections() requires locks::TakesSections<Lock> {
+    auto sections() requires kSections {
         return locks::GatedSections<F, Lock, decltype(gate_)>(fabric_, gate_);
     }
 
@@ -155,6 +164,8 @@ class TwoGatedWindows {
     Window first_, second_;
 
   public:
+    static constexpr Offers kOffers{.second_window = true};
+
     TwoGatedWindows(CheckerFabric& real, const GatedSetup& setup)
         : first_(real, setup),
           second_(real, setup, GatedWords<Algorithm<BrokenFabric<Fault>>>::slots(setup.view())),

@@ -98,6 +98,7 @@ class Elements {
 
 template <ElementMutation M>
 struct ElementsLocal {
+    static constexpr Offers kOffers{};
     Elements<M> lock;
     ElementsLocal(CheckerFabric& fabric, const Marking& how) : lock(fabric, how) {}
 };

@@ -48,6 +48,7 @@ class TicketByEvents {
 
 template <class Fault>
 struct Local {
+    static constexpr Offers kOffers{};
     BrokenFabric<Fault> fabric;
     TicketByEvents<BrokenFabric<Fault>> lock;
     Local(CheckerFabric& real, int) : fabric(real), lock(fabric) {}

@@ -55,6 +55,7 @@ using RmaRwLocal = LockLocal<locks::RmaRw, Fault>;
 
 // The printed forms, in the room of the shipped ones.
 struct PrintedTreeLocal {
+    static constexpr Offers kOffers{};
     using Made = locks::RmaMcs<CheckerFabric>;
     PrintedTree<CheckerFabric> lock;
     PrintedTreeLocal(CheckerFabric& fabric, const LockSetup& setup)
@@ -63,6 +64,7 @@ struct PrintedTreeLocal {
 
 template <PrintedCounters Repair>
 struct PrintedRmaRwLocal {
+    static constexpr Offers kOffers{};
     using Made = locks::RmaRw<CheckerFabric>;
     PrintedRmaRw<CheckerFabric, Repair> lock;
     PrintedRmaRwLocal(CheckerFabric& fabric, const LockSetup& setup)

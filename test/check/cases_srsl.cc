@@ -21,6 +21,9 @@ template <template <class> class Lock, class Fault>
 struct Served : LockLocal<Lock, Fault> {
     using Base = LockLocal<Lock, Fault>;
     using Base::Base;
+    static_assert(Base::Made::kTraits.offers.server == locks::HasServer<typename Base::Made>);
+    static constexpr Offers kOffers{.sections = Base::kSections,
+                                    .server = Base::Made::kTraits.offers.server};
 
     void serve(Rank home, unsigned holders) {
         const auto mark = this->fabric.mark();

@@ -69,6 +69,10 @@ template <template <class> class Lock, class Fault = Sound>
 struct LockLocal {
     using F = BrokenFabric<Fault>;
     using Made = Lock<F>;
+    static constexpr bool kSections = Made::kTraits.offers.sections;
+    static_assert(kSections == locks::TakesSections<Made>);
+    static constexpr Offers kOffers{.sections = kSections};
+
     F fabric;
     locks::QueueNodes qnodes;
     Made lock;
@@ -78,11 +82,11 @@ struct LockLocal {
           lock(setup.env(fabric, qnodes)), channel_(setup.slots(Made::kTraits.needs.queue_nodes)) {}
 
     // Sections, without a gate: of no script with messages, so its channel is never marked.
-    auto section(Rank target) requires locks::TakesSections<Made> {
+    auto section(Rank target) requires kSections {
         return locks::SectionAtHome<typename Made::SectionWords, F>(
             fabric, lock.section_home(target), {target, channel_});
     }
-    auto sections() requires locks::TakesSections<Made> { return Sections{fabric}; }
+    auto sections() requires kSections { return Sections{fabric}; }
 
   private:
     /// As locks::GatedSections.
@@ -118,6 +122,7 @@ Program program_of(std::vector<Script> scripts, const Machine& machine = {}) {
 /// A lock of accumulates: a word of each rank, and nothing else.
 template <class Lock>
 struct WordLockLocal {
+    static constexpr Offers kOffers{};
     Lock lock;
     WordLockLocal(CheckerFabric& fabric, Slot word) : lock(fabric, word) {}
 };

@@ -1,16 +1,20 @@
 // Scenarios: what the processes do with a lock. A script per process, run on the shipped header.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
 #include "checker_fabric.hh"
 #include "harness/section.hh"
 #include "locks/lock.hh"
+#include "locks/lock_env.hh"
 
 namespace rmalock::check {
 
@@ -99,10 +103,46 @@ struct Cast {
     Rank ranks() const { return static_cast<Rank>(scripts.size()); }
 };
 
+/// What a process has for its script beside `lock`, a lock with its traits. Each field is a concept,
+/// which the process's class has to fit if it is set, and must not fit if it is not: so a member
+/// that is misspelt does not compile, instead of being passed over.
+struct Offers {
+    bool sections = false;      ///< SendsSections (harness/section.hh)
+    bool server = false;        ///< ServesHolders
+    bool second_window = false; ///< HasSecondWindow
+};
+template <class Local>
+concept ServesHolders = requires(Local& local, Rank home, unsigned holders) {
+    { local.serve(home, holders) } -> std::same_as<void>;
+};
+template <class Local>
+concept HasSecondWindow = requires(Local& local) {
+    { local.second } -> std::same_as<decltype((local.lock))>;
+};
+
 /// Runs one script on one lock, telling the ghosts.
 template <class Local>
 class Actor {
+    using Lock = std::remove_reference_t<decltype(Local::lock)>;
+    static constexpr const locks::LockTraits& kTraits = Lock::kTraits;
+    static constexpr Offers kOffers = Local::kOffers;
+    // Both ways: it has what it says, and says what it has.
+    static_assert(kTraits.own_lock_all == locks::HasLockAll<Lock>);
+    static_assert(kOffers.sections == test::SendsSections<Local>);
+    static_assert(kOffers.server == ServesHolders<Local>);
+    static_assert(kOffers.second_window == HasSecondWindow<Local>);
+
   public:
+    /// Whether a process can do what the script says.
+    static bool can(const Script& script) {
+        return std::ranges::all_of(script, [](const ScriptLine& op) {
+            return (op.target != ScriptLine::kAll || kTraits.own_lock_all) &&
+                   (op.kind != ScriptLine::section || (kOffers.sections && op.window == 0)) &&
+                   (op.kind != ScriptLine::serve || kOffers.server) &&
+                   (op.window == 0 || (kOffers.second_window && op.window == 1));
+        });
+    }
+
     /// `channel`: the slot of each rank that counts the messages on the channel of its number.
     Actor(World& world, CheckerFabric& fabric, const Script& script, Local& local, Slot channel)
         : world_(world), fabric_(fabric), self_(fabric.self()), script_(script), local_(local),
@@ -148,18 +188,15 @@ class Actor {
     void acquire(const ScriptLine& op) {
         world_.wait(self_, first_resource(op), op.mode, resources(op));
         locks::Hold hold;
-        with_lock_of(op.window, [&](auto& lock) { hold = acquired(lock, op); });
+        with_lock_of(op.window, [&](Lock& lock) { hold = acquired(lock, op); });
         world_.enter(self_);
         held_[count_++] = {op, hold};
     }
 
-    // Not every lock has a lock_all; scripts for those that have none do not contain it.
-    template <class Lock>
     static locks::Hold acquired(Lock& lock, const ScriptLine& op) {
-        if (op.target == ScriptLine::kAll) {
-            if constexpr (requires { lock.acquire_all(); })
+        if constexpr (kTraits.own_lock_all)
+            if (op.target == ScriptLine::kAll)
                 return lock.acquire_all();
-        }
         return as_shared(op.mode) ? lock.acquire_shared(op.target)
                                   : lock.acquire_exclusive(op.target);
     }
@@ -171,21 +208,17 @@ class Actor {
         const Held held = held_[i];
         held_[i] = held_[--count_];
         world_.leave(self_, first_resource(op), held.op.mode, resources(op));
-        with_lock_of(op.window, [&](auto& lock) { released(lock, held); });
+        with_lock_of(op.window, [&](Lock& lock) { released(lock, held); });
     }
 
     /// `data`: of the holder are under way.
-    template <class Lock>
     void released(Lock& lock, const Held& held, bool data = true) {
         const ScriptLine& op = held.op;
-        if (op.target == ScriptLine::kAll) {
-            if constexpr (requires { lock.release_all(held.hold); })
-                lock.release_all(held.hold);
-            return;
-        }
-        if constexpr (Lock::kTraits.delivers)
-            if (data)
-                world_.leave_data(self_, first_resource(op), op.target, op.mode);
+        if constexpr (kTraits.own_lock_all)
+            if (op.target == ScriptLine::kAll)
+                return lock.release_all(held.hold);
+        if (kTraits.delivers && data)
+            world_.leave_data(self_, first_resource(op), op.target, op.mode);
         if (as_shared(op.mode))
             lock.release_shared(op.target, held.hold);
         else
@@ -194,7 +227,7 @@ class Actor {
 
     /// Data are there when they are written: at home.
     void go_through(const ScriptLine& op) {
-        if constexpr (requires { local_.section(op.target); }) {
+        if constexpr (kOffers.sections) {
             const bool exclusive = op.mode == Mode::exclusive;
             const auto inside = [&] {
                 world_.enter(self_);
@@ -214,15 +247,14 @@ class Actor {
 
     template <class Use>
     void with_lock_of(Rank window, Use&& use) {
-        if constexpr (requires { local_.second; }) {
+        if constexpr (kOffers.second_window)
             if (window != 0)
                 return use(local_.second);
-        }
         use(local_.lock);
     }
 
     void be_server(const ScriptLine& op) {
-        if constexpr (requires { local_.serve(op.target, op.holders); })
+        if constexpr (kOffers.server)
             local_.serve(op.target, op.holders);
     }
 
@@ -264,9 +296,12 @@ class Actor {
 };
 
 /// The program of a cast whose processes each build a Local from (fabric, setup). A Local has a
-/// member `lock`, lives on its process's stack, and keeps all that changes in itself.
+/// member `lock` and says as kOffers what else; it lives on its process's stack, and keeps all that
+/// changes in itself.
 template <class Local, class Setup>
 Program make_program(const Cast& cast, const Setup& setup) {
+    if (!std::ranges::all_of(cast.scripts, Actor<Local>::can))
+        throw std::logic_error("a script says what its process cannot do");
     Program program;
     program.ranks = cast.ranks();
     program.resources = cast.ranks() * cast.windows;
