@@ -42,6 +42,20 @@ Case bounded(Case c) {
     return c;
 }
 
+/// One writer and one reader that comes again. The reader has seen no writer yet, and goes in; then
+/// the writer lets it in as it begins.
+constexpr std::uint32_t kPassBegin = 2;
+Case passed(Case c) {
+    c.program.bound[index_of(Mode::exclusive)] = kPassBegin;
+    return c;
+}
+/// With one round, which lets the reader in once more.
+Case passed_in_a_round(std::string lock) {
+    return in_at_most(1,
+                      on(std::move(lock), "1W+1R x4", {writer(1), reader(4)}, in_rounds(here(1))),
+                      kPassBegin + 1);
+}
+
 const std::vector<Script> kHoldAndWait = hold_and_wait(), kHoldAndReceive = hold_and_receive(),
                           kMeetInside = meet_inside();
 
@@ -74,6 +88,9 @@ void add_mutants(std::vector<Case>& cases) {
            here(2));
     mutant(NoDelivery{}, "no_delivery", Failure::data, "1W+1W", {w2, w2}, here(1));
     mutant(DataOvertaken{}, "data_overtaken", Failure::data, "1W+1R", {w2, r2}, here(1));
+    cases.push_back(passed_in_a_round(std::string(kName) + "/a_round_too_many"));
+    cases.back().program.most_rounds = 2;
+    cases.back().expected = Failure::bypass;
     mutant(Sound{}, "no_rounds", kDeadlock, "hold and wait", kHoldAndWait, here(1, 2));
     mutant(Sound{}, "no_rounds", kDeadlock, "hold and receive", kHoldAndReceive, here(1, 2));
     mutant(Sound{}, "no_rounds", kDeadlock, "readers meet inside", kMeetInside, here(1, 2));
@@ -97,6 +114,12 @@ void add_rounds(std::vector<Case>& cases) {
     add("1R+1W+1R, two here", {r1, w2, r1}, 2);
     add("1R+2W", {r1, w1, w1}, 1);
     add("1W+2R on the node", {w1, r2, r1}, 3);
+    cases.push_back(passed(on(kName, "1W+1R x4", {w1, reader(4)}, here(1))));
+    cases.push_back(passed_in_a_round(kName));
+    add("1W+1R x4 on the node", {w1, reader(4)}, 2);
+    cases.back() = in_at_most(1, std::move(cases.back()), kPassBegin + 1);
+    add("1R+1W x4", {reader(4), w1}, 1);
+    cases.back() = in_at_most(1, std::move(cases.back()), kPassBegin + 1);
 }
 
 } // namespace
