@@ -38,14 +38,23 @@ Case gate(const char* name, const char* configuration, std::vector<Script> scrip
     return c;
 }
 
+/// Of two processes that take lock_all one more of each passes an exclusive that waits.
+constexpr std::uint32_t kPassTurn = 2;
 /// One exclusive beside two processes that take lock_all `times` times.
 template <class Fault = Sound>
-Case turns(const char* name, const char* configuration, unsigned times) {
-    Case c = gate<Fault>(name, configuration, {writer(1), all_locker(times), all_locker(times)});
-    c.program.bound[index_of(Mode::exclusive)] = 2 * 2;
+Case turns(const char* name, const char* configuration, unsigned times,
+           const locks::GateLimits& limits = kOnce) {
+    Case c = gate<Fault>(name, configuration, {writer(1), all_locker(times), all_locker(times)},
+                         Failure::none, limits);
+    c.program.bound[index_of(Mode::exclusive)] = kPassTurn;
     c.program.announcing_slot = all_gate_fault::kG;
     c.program.announcing_operand = locks::GateWord::kOneWaiting;
     return c;
+}
+/// The same with one round of all processes together: a lock_all whose round is over passes it, too.
+Case turns_and_a_round(const char* name, unsigned times) {
+    return in_at_most(1, turns(name, "1W once+2A x3, rounds", times, in_rounds(kOnce)),
+                      kPassTurn + 1, all_gate_fault::kG);
 }
 
 /// Lock_alls beside two exclusives: each waits for the one that is in and for the turn of those that
@@ -68,6 +77,37 @@ struct BesideWriters {
 std::vector<BesideWriters> beside_writers() {
     return {{"2W+2A once", {writer(2), writer(1), all_locker(1), all_locker(1)}},
             {"2W+1A", {writer(2), writer(2), all_locker(2)}, 6}};
+}
+
+/// Two exclusives that come again beside `lock_alls`, of which each is counted from the arrival with
+/// which it stays: `most` exclusives pass it.
+template <template <class> class Waits = Polls>
+Case beside_stayers(const char* name, const char* configuration, unsigned lock_alls,
+                    std::uint32_t most, const locks::GateLimits& limits = kOnce) {
+    using G = locks::GateWord;
+    Case c = gate<Sound, locks::DMcs, Waits>(
+        name, configuration, {writer(2), writer(2), all_locker(lock_alls)}, Failure::none, limits);
+    c.program.bound[index_of(Mode::shared)] = most;
+    c.program.announcing_slot = all_gate_fault::kG;
+    c.program.announcing_operand = G::kOneAll;
+    c.program.announcing_clear = G::kOneTurn - G::kOneWaiting; // n_W: else it steps back
+    return c;
+}
+/// With one round of all processes together: the exclusive whose round is over passes it.
+Case stayer_and_a_round(const char* name) {
+    Case c = beside_stayers(name, "2W+1A once, stays, rounds, at most 1", 1, 1, in_rounds(kOnce));
+    c.program.most_rounds = 1;
+    return c;
+}
+/// Counted from where it first arrives, and without a bound: the number grows with that of the
+/// exclusives' acquires, since those that need not wait pass it during a turn.
+Case beside_turn(const char* configuration, unsigned times) {
+    Case c = gate<Sound, locks::DMcs>("all_gate+d_mcs", configuration,
+                                      {writer(times), writer(times), all_locker(2)});
+    c.program.announcing_slot = all_gate_fault::kG;
+    c.program.announcing_operand = locks::GateWord::kOneAll;
+    c.limits.preemptions = 4;
+    return c;
 }
 
 /// R4: P is in the exclusive room and waits for target 1, which R holds shared; R wants its first
@@ -273,19 +313,23 @@ void add_told(std::vector<Case>& cases) {
     over_nodes("1W+1A N=1, told", {w, all_locker(3)}, kOnce, 1);
     over_nodes("1W+1R+1A N=2 once, told", {w1, a1, r1}, kOnce, 2);
     over_nodes("1W+1R+1A N=2 once K=1, told", {w1, a1, r1}, kAtOnce, 2);
-    // One of the other node looks for all of it.
+}
+
+/// The same where one of the other node looks for all of it.
+void add_copied(std::vector<Case>& cases) {
+    const Script w1 = writer(1), a1 = all_locker(1);
     const auto copied = [&](const char* configuration, std::vector<Script> scripts,
                             const locks::GateLimits& limits = kOnce) {
         scripts.insert(scripts.begin() + 1, Script{}); // nobody, on the gate's node
         cases.push_back(gate<Sound, locks::DirectPassive, locks::NodeEventCount>(
             "all_gate", configuration, std::move(scripts), Failure::none, limits, 2));
     };
-    copied("1W+1A, copied", {w, all_locker(3)});
+    copied("1W+1A, copied", {writer(2), all_locker(3)});
     copied("1W+2A once, copied", {w1, a1, a1});
     copied("1A+2W once, copied", {a1, w1, w1});
-    deep();
+    cases.back().size = Size::deep;
     copied("1W+2A once K=1, copied", {w1, a1, a1}, kAtOnce);
-    deep();
+    cases.back().size = Size::deep;
 }
 
 /// `fair`: a shared lock waits behind an exclusive that waits. `preemptions`: of the small cases.
@@ -334,6 +378,22 @@ void add_silent_mutants(std::vector<Case>& cases) {
                   {all_locker(3), writer(3)}, kAtOnce);
 }
 
+/// A round more than the bound has, and a round that ends without a patience.
+void add_round_mutants(std::vector<Case>& cases) {
+    using namespace all_gate_fault;
+    const auto add = [&](Case c, Failure expected) {
+        c.expected = expected;
+        cases.push_back(std::move(c));
+    };
+    add(turns_and_a_round("all_gate/a_round_too_many", 3), Failure::bypass);
+    cases.back().program.most_rounds = 2;
+    add(stayer_and_a_round("all_gate+d_mcs/a_round_too_many"), Failure::bypass);
+    cases.back().program.most_rounds = 2;
+    add(beside_stayers<EndsRoundsAtOnce>("all_gate+d_mcs/ends_rounds_at_once", "2W+1A once, stays",
+                                         1, 0),
+        Failure::bypass);
+}
+
 void add_mutants(std::vector<Case>& cases) {
     const Script w = writer(2);
     using namespace all_gate_fault;
@@ -371,6 +431,7 @@ void add_mutants(std::vector<Case>& cases) {
     changing_mutant(OneUnmarked{}, "all_gate/one_unmarked", "1A+1W K=1", {all_locker(3), writer(3)},
                     Failure::deadlock);
     add_silent_mutants(cases);
+    add_round_mutants(cases);
     cases.push_back(turns<NoStepBack>("all_gate/no_step_back", "1W once+2A x4", 4));
     cases.back().expected = Failure::bypass;
     for (const BesideWriters& program : beside_writers()) {
@@ -457,6 +518,18 @@ void add_before_others(std::vector<Case>& cases) {
     d_mcs("hold-and-wait, rounds", wait_at_gate(1), in_rounds(kOnce));
 }
 
+void add_bounds_beside_writers(std::vector<Case>& cases) {
+    const char* const name = "all_gate+d_mcs";
+    // Once it stays, the room is not opened before it has been in.
+    cases.push_back(beside_stayers(name, "2W+1A once, stays", 1, 0));
+    cases.push_back(beside_stayers(name, "2W+1A, stays", 2, 0));
+    cases.back().limits.preemptions = 4;
+    cases.push_back(stayer_and_a_round(name));
+    cases.push_back(beside_turn("2W once+1A, counted", 1));
+    cases.push_back(beside_turn("2W+1A, counted", 2));
+    cases.push_back(beside_turn("2W x3+1A, counted", 3));
+}
+
 } // namespace
 
 void add_all_gate(std::vector<Case>& cases) {
@@ -480,9 +553,11 @@ void add_all_gate(std::vector<Case>& cases) {
     // more of each.
     cases.push_back(turns("all_gate", "1W once+2A x3", 3));
     cases.push_back(turns("all_gate", "1W once+2A x4", 4));
+    cases.push_back(turns_and_a_round("all_gate", 3));
     // However long exclusives go on, a lock_all that waits gets in.
     for (const BesideWriters& program : beside_writers())
         cases.push_back(program.made("all_gate+d_mcs"));
+    add_bounds_beside_writers(cases);
 
     // On one node nobody keeps holder records.
     const auto unkept = [&](const char* configuration, std::vector<Script> scripts) {
@@ -503,6 +578,7 @@ void add_all_gate(std::vector<Case>& cases) {
     add_sections(cases);
     add_over_nodes(cases);
     add_told(cases);
+    add_copied(cases);
     add_mutants(cases);
 }
 

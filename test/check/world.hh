@@ -50,6 +50,7 @@ struct Program {
     /// Being overtaken counts from the first read-modify-write of this slot, of any rank; -1: any.
     std::int64_t announcing_slot = -1;
     Value announcing_bits = 0;    ///< and only if it finds all of these set
+    Value announcing_clear = 0;   ///< and none of these
     Value announcing_operand = 0; ///< and only with this operand; 0: any
     std::function<void(World&, Rank)> process;
 
@@ -58,7 +59,7 @@ struct Program {
     bool counts_events(Word w) const { return event_slot == std::int64_t{w.slot}; }
     bool announces(Word w, Value operand, Value found) const {
         return (announcing_slot < 0 || announcing_slot == std::int64_t{w.slot}) &&
-               (found & announcing_bits) == announcing_bits &&
+               (found & announcing_bits) == announcing_bits && (found & announcing_clear) == 0 &&
                (announcing_operand == 0 || announcing_operand == operand);
     }
 };

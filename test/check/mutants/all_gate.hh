@@ -210,6 +210,29 @@ class IgnoresTurn {
     const Word watched_;
 };
 
+/// A round is over as soon as it begins, though the patience is endless.
+template <class F>
+class EndsRoundsAtOnce {
+  public:
+    using Words = typename locks::NodeEventCount<F>::Words;
+    EndsRoundsAtOnce(F& fabric, std::span<const Rank>, const Words&, Word watched)
+        : fabric_(fabric), watched_(watched) {}
+    void advance() {}
+    template <fabric::Predicate P>
+    Value await(P pred) {
+        return fabric_.await(watched_, pred);
+    }
+    template <fabric::Predicate P>
+    std::optional<Value> await_until(P pred, fabric::Moment) {
+        const Value seen = fabric_.get(watched_);
+        return pred(seen) ? std::optional(seen) : std::nullopt;
+    }
+
+  private:
+    F& fabric_;
+    const Word watched_;
+};
+
 /// A process that has settled a mode tells nobody.
 struct SilentMode : TellsAfter {
     bool skips_add_each(Word w, Value) {
