@@ -294,6 +294,8 @@ void add_told(std::vector<Case>& cases) {
     deep();
     told("hold-and-wait, told, rounds", wait_at_gate(2), in_rounds(kOnce));
     deep();
+    told("hold-and-wait once, told, rounds", wait_at_gate(1), in_rounds(kOnce));
+    too_large(cases.back(), 3);
     told("2W+2A once, told", {w1, w1, a1, a1});
     deep(4);
     told("1W+1A K=1, told", {w, all_locker(3)}, kAtOnce);
@@ -326,6 +328,8 @@ void add_copied(std::vector<Case>& cases) {
     };
     copied("1W+1A, copied", {writer(2), all_locker(3)});
     copied("1W+2A once, copied", {w1, a1, a1});
+    copied("hold-and-wait once, copied, rounds", wait_at_gate(1), in_rounds(kOnce));
+    too_large(cases.back(), 3);
     copied("1A+2W once, copied", {a1, w1, w1});
     cases.back().size = Size::deep;
     copied("1W+2A once K=1, copied", {w1, a1, a1}, kAtOnce);
@@ -378,7 +382,7 @@ void add_silent_mutants(std::vector<Case>& cases) {
                   {all_locker(3), writer(3)}, kAtOnce);
 }
 
-/// A round more than the bound has, and a round that ends without a patience.
+/// A round more than the bound has, a round that ends without a patience, and one that never ends.
 void add_round_mutants(std::vector<Case>& cases) {
     using namespace all_gate_fault;
     const auto add = [&](Case c, Failure expected) {
@@ -392,6 +396,10 @@ void add_round_mutants(std::vector<Case>& cases) {
     add(beside_stayers<EndsRoundsAtOnce>("all_gate+d_mcs/ends_rounds_at_once", "2W+1A once, stays",
                                          1, 0),
         Failure::bypass);
+    add(gate<Sound, locks::DirectPassive, NeverGivesUp>(
+            "all_gate/never_gives_up", "hold-and-wait once, told, rounds", wait_at_gate(1),
+            Failure::none, in_rounds(kOnce)),
+        Failure::deadlock);
 }
 
 void add_mutants(std::vector<Case>& cases) {

@@ -233,6 +233,19 @@ class EndsRoundsAtOnce {
     const Word watched_;
 };
 
+/// A process that is told does not look whether its round is over.
+template <class F>
+class NeverGivesUp : public locks::NodeEventCount<F, false> {
+    using Base = locks::NodeEventCount<F, false>;
+
+  public:
+    using Base::Base;
+    template <fabric::Predicate P>
+    std::optional<Value> await_until(P pred, fabric::Moment) {
+        return Base::await(pred);
+    }
+};
+
 /// A process that has settled a mode tells nobody.
 struct SilentMode : TellsAfter {
     bool skips_add_each(Word w, Value) {
