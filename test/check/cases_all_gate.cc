@@ -4,8 +4,10 @@
 #include "cases.hh"
 #include "locks/algorithms/d_mcs.hh"
 #include "locks/algorithms/direct_passive.hh"
+#include "locks/algorithms/pf_alock.hh"
 #include "locks/algorithms/pf_cohort.hh"
 #include "locks/algorithms/pf_mcs.hh"
+#include "locks/algorithms/rma_rw.hh"
 #include "mutants/all_gate.hh"
 
 namespace rmalock::check {
@@ -336,11 +338,19 @@ void add_copied(std::vector<Case>& cases) {
     cases.back().size = Size::deep;
 }
 
-/// `fair`: a shared lock waits behind an exclusive that waits. `preemptions`: of the small cases.
+/// Any number of preemptions.
+constexpr int kAny = -1;
+
+/// `fair`: a shared lock waits behind an exclusive that waits. `preemptions`: of the small cases;
+/// with kAny the gate that changes sides alone has a bound. `most_processes`: larger stories are
+/// left out.
 template <template <class> class Algorithm>
-void add_stories(std::vector<Case>& cases, const char* name, int preemptions, bool fair = true) {
+void add_stories(std::vector<Case>& cases, const char* name, int preemptions, bool fair = true,
+                 std::size_t most_processes = 4) {
     const std::string lock = name;
     for (const Story& story : stories()) {
+        if (story.scripts.size() > most_processes)
+            continue;
         const auto add = [&](const std::string& of, const std::string& how,
                              const locks::GateLimits& limits, int most, Failure expected) {
             Case c;
@@ -353,9 +363,14 @@ void add_stories(std::vector<Case>& cases, const char* name, int preemptions, bo
             cases.push_back(c);
         };
         add(lock, ", rounds", in_rounds(kOnce), preemptions, Failure::none);
-        add(lock, ", rounds, deep", in_rounds(kOnce), preemptions + 1, Failure::none);
+        const bool whole = preemptions == kAny;
+        const int few = whole ? 3 : std::max(preemptions - 1, 2);
+        add(lock, ", K=1, rounds", in_rounds(kAtOnce), few, Failure::none);
+        if (whole)
+            add(lock, ", K=1, rounds, deep", in_rounds(kAtOnce), few + 1, Failure::none);
+        else
+            add(lock, ", rounds, deep", in_rounds(kOnce), preemptions + 1, Failure::none);
         cases.back().size = Size::deep;
-        add(lock, ", K=1, rounds", in_rounds(kAtOnce), std::max(preemptions - 1, 2), Failure::none);
         if (!story.behind_exclusive || fair)
             add(lock + "/no_rounds", "", kOnce, preemptions, Failure::deadlock);
     }
@@ -580,9 +595,11 @@ void add_all_gate(std::vector<Case>& cases) {
 
     add_changing(cases);
     add_before_others(cases);
-    add_stories<locks::DirectPassive>(cases, "all_gate", 4, false);
+    add_stories<locks::DirectPassive>(cases, "all_gate", kAny, false);
     add_stories<locks::PfMcs>(cases, "all_gate+pf_mcs", 3);
     add_stories<locks::PfCohort>(cases, "all_gate+pf_cohort", 2);
+    add_stories<locks::PfAlock>(cases, "all_gate+pf_alock", 2);
+    add_stories<locks::RmaRw>(cases, "all_gate+rma_rw", 2, true, 3);
     add_sections(cases);
     add_over_nodes(cases);
     add_told(cases);
