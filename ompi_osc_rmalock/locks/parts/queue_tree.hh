@@ -102,7 +102,7 @@ struct QueueTreeWords {
     /// queues (T4).
     static constexpr Value total(Value status) { return status & kCountMask; }
     /// How many of this queue have had the lock in a row: those of other elements wait for T_L,i at
-    /// most. A turn that begins without PASS begins with 1.
+    /// most. A stay that begins without PASS begins with 1.
     static constexpr Value chain(Value status) {
         return is_pass(status) ? status >> kCountBits & kCountMask : 1;
     }
