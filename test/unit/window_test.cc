@@ -637,9 +637,11 @@ bool decline_together(Member& member) {
         return false;
     const bool spoke =
         std::string(why).find("Destination is unreachable) between") != std::string::npos;
-    // 0 and 2 are of two kinds; 1 has reached all that it has tried.
-    const bool knows = rmalock_network_reach(all.data(), all.size(), why, sizeof why) ==
-                       (member.rank == 1 ? RMALOCK_REACH_UNTRIED : RMALOCK_REACH_NOT_ALL);
+    // Of so few each has tried each other; 0 and 1 may have a window without 2.
+    const bool knows =
+        rmalock_network_reach(all.data(), 3, why, sizeof why) == RMALOCK_REACH_NOT_ALL &&
+        rmalock_network_reach(all.data(), 2, why, sizeof why) ==
+            (last ? RMALOCK_REACH_NOT_ALL : RMALOCK_REACH_UNTRIED);
     rmalock_network_disconnect();
     barrier(&member);
     rmalock_network_close();
