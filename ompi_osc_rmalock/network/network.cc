@@ -43,8 +43,8 @@ std::uint64_t number_of(const std::vector<std::string>& transports) {
 
 /// Descriptors left for what else the process may open in the midst of a window's use.
 constexpr std::size_t kSpare = 8;
-/// What the trial takes for a moment: a worker, and a connection.
-constexpr std::size_t kProbe = 24;
+/// What the trial takes for a moment: a worker, and a connection; and for each one more.
+constexpr std::size_t kProbe = 24, kProbeOfOneMore = 4;
 
 } // namespace
 
@@ -256,6 +256,11 @@ Network::Room Network::room(std::span<const std::uint64_t> processes,
         return Room::none;
     const bool two = besides(connected.first + connected.second) + 2 * all.size() <= now.limit;
     return two ? Room::two : Room::one;
+}
+
+bool Network::has_room_to_try(std::size_t others) const {
+    return !worker_.takes_descriptors() ||
+           ucx::Descriptors::count().left() >= kSpare + kProbe + kProbeOfOneMore * others;
 }
 
 void Network::reaches(std::span<const std::uint64_t> processes) {

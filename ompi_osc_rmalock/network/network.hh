@@ -69,6 +69,8 @@ class Network {
     enum class Room { none, one, two };
     /// The room for connections to these processes, and those of the windows so far.
     Room room(std::span<const std::uint64_t> processes, ucx::Descriptors::Count& now) const;
+    /// Room for a trial with so many others, for a moment.
+    bool has_room_to_try(std::size_t others) const;
     /// A window has reached these, which are on other nodes.
     void reaches(std::span<const std::uint64_t> processes);
     /// Tells once that the limit is near; any thread may come here, which a later progress() tells

@@ -252,6 +252,7 @@ Station station_of(const rmalock_comm_t& comm, std::uint64_t process) {
         mine.atomics = network->atomics();
         mine.told = network->told_atomics();
         mine.narrow = network->worker().atomics().narrow;
+        mine.has_room = network->has_room_to_try(kFewTry);
     }
     return mine;
 }

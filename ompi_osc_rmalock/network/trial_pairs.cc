@@ -53,7 +53,8 @@ std::vector<TrialPair> trial_pairs(std::span<const Station> stations) {
                stations[static_cast<std::size_t>(other)].node;
     };
     const std::vector<std::vector<Rank>> kinds = kinds_of(stations);
-    if (const std::vector<Rank> all = joined(kinds); all.size() <= kFewTry) {
+    const bool room = std::ranges::all_of(stations, &Station::has_room);
+    if (const std::vector<Rank> all = joined(kinds); room && all.size() <= kFewTry) {
         // Neighbours first, so that most are in a pair of their own kind that tries atomics.
         for (std::size_t apart = 1; apart < all.size(); ++apart)
             for (std::size_t i = apart; i < all.size(); ++i)

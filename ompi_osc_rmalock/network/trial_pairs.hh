@@ -11,6 +11,10 @@
 
 namespace rmalock::network {
 
+/// Up to so many processes that stand for others, every two of different nodes try: a link may be
+/// cut between any two hosts.
+inline constexpr std::size_t kFewTry = 8;
+
 /// What a process tells of itself before the trial.
 struct Station {
     std::uint64_t process;    ///< rmalock_spec_t.process
@@ -20,6 +24,7 @@ struct Station {
     AtomicsBy atomics;        ///< as far as the process knows
     ucx::Atomics::By told;    ///< what UCX tells there
     bool narrow;              ///< its atomics are of 32 bits, too
+    bool has_room;            ///< of file descriptors, for connections to kFewTry processes
 };
 
 /// Two ranks that try to reach each other.
@@ -31,19 +36,15 @@ struct TrialPair {
     bool operator==(const TrialPair&) const = default;
 };
 
-/// Up to so many processes that stand for others, every two of different nodes try: a link may be
-/// cut between any two hosts.
-inline constexpr std::size_t kFewTry = 8;
-
 /// A few pairs that stand for all; stations by rank.
 ///
 /// Processes of one node that may take the same transports are alike: the first one stands for
-/// them. Where those are more than kFewTry, it is taken to be a matter of the wires which nodes
-/// reach each other, if their processes may take the same transports: if A reaches B, and B reaches
-/// C, A reaches C. So a chain over the nodes tells, of one connection for each node. Where
-/// transports differ that does not hold (B may have both kinds of network, A and C one each): one
-/// more pair for every two kinds of process. There are as many kinds as the job has kinds of host,
-/// or settings of UCX_TLS and UCX_NET_DEVICES.
+/// them. Where those are more than kFewTry, or one has no room, which nodes reach each other is
+/// taken to be a matter of the wires, if their processes may take the same transports: if A reaches
+/// B, and B reaches C, A reaches C. So a chain over the nodes tells, of one connection for each
+/// node. Where transports differ that does not hold (B may have both kinds of network, A and C one
+/// each): one more pair for every two kinds of process. There are as many kinds as the job has
+/// kinds of host, or settings of UCX_TLS and UCX_NET_DEVICES.
 std::vector<TrialPair> trial_pairs(std::span<const Station> stations);
 
 } // namespace rmalock::network

@@ -52,7 +52,7 @@ LOCKS = {
     "reader_leaves": Excerpt(FOMPI, "fabric_.add(word(target), Value{0} - kReader)", "add"),
     "writer_comes": Excerpt(FOMPI, "fabric_.compare_swap(word(target), 0, kWriter)", "cas"),
     "push": Excerpt(LIST, "const Value prev = fabric_.swap(head, name_of(qnode));", "swap"),
-    "wake_all": Excerpt(LIST, "return serve(fabric_.swap(head, 0), wake);", "swap"),
+    "wake_all": Excerpt(LIST, "return serve(fabric_.swap(head, kEmpty), wake);", "swap"),
     "wake": Excerpt(LIST, "fabric_.put(field(qnode_of(name), kWake), wake)", "put"),
     "await_wake": Excerpt(LIST, "fabric_.await(field(qnode, kWake), fabric::differs(0))", "look"),
     "enter": Excerpt("locks/parts/holder_records.hh", "add_single_writer(places_.mine, HolderWord::entry(target))",

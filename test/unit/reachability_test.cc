@@ -11,6 +11,7 @@ Station at(std::int32_t node, std::uint64_t transports) {
     Station station{};
     station.node = node;
     station.transports = transports;
+    station.has_room = true;
     return station;
 }
 
@@ -33,6 +34,12 @@ TEST(TrialPairs, FirstRanksOfFewNodesAllTry) {
     EXPECT_EQ(trial_pairs(alike(3, 2)),
               (Pairs{{0, 2, true, 0, 0}, {2, 4, false, 1, 0}, {0, 4, false, 1, 1}}));
     EXPECT_EQ(trial_pairs(alike(8, 2)).size(), 8 * 7 / 2);
+}
+
+TEST(TrialPairs, WithoutRoomFewNodesMakeAChain) {
+    std::vector<Station> stations = alike(8, 2);
+    stations.back().has_room = false;
+    EXPECT_EQ(trial_pairs(stations).size(), 7);
 }
 
 TEST(TrialPairs, FirstRanksOfManyNodesMakeAChain) {
