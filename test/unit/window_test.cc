@@ -901,66 +901,60 @@ TEST(Nodes, ShortSectionsAreOneMessage) {
     on_two_nodes("cpu", verbs_of_sections);
 }
 
-/// Readers that only lock are counted on their node, whatever else they hold: a program may keep
-/// lock_all of another window open as long as that one lives.
-bool verbs_of_a_reader_that_holds(Member& member, bool unchecked) {
+/// Rank 3 runs `body` with two windows: the one to look at, and another one beside it.
+bool beside_another_window(Member& member,
+                           bool (*body)(rmalock_window_t* window, rmalock_window_t* other)) {
     const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
     rmalock_window_t *window = nullptr, *other = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK ||
         rmalock_window_create(&spec, &other, &base) != RMALOCK_OK)
         return false;
-    bool good = true;
-    if (member.rank == 3) {
-        const auto lock = [&] { return rmalock_lock(window, false, 0, false) == RMALOCK_OK; };
-        const auto unlock = [&] { return rmalock_unlock(window, 0) == RMALOCK_OK; };
-        good &= rmalock_lock_all(other, unchecked) == RMALOCK_OK;
-        for (int times = 0; times < 6; ++times)
-            good &= lock() && unlock();
-        verbs();
-        good &= lock() && same("a holder's lock", {});
-        good &= unlock() && same("a holder's unlock", {});
-        good &= rmalock_unlock_all(other) == RMALOCK_OK;
-    }
+    bool good = member.rank != 3 || body(window, other);
     good &= rmalock_window_free(other) == RMALOCK_OK;
     return rmalock_window_free(window) == RMALOCK_OK && good;
+}
+
+/// Readers that only lock are counted on their node, whatever else they hold: a program may keep
+/// lock_all of another window open as long as that one lives.
+template <bool unchecked>
+bool verbs_of_a_reader_that_holds(rmalock_window_t* window, rmalock_window_t* other) {
+    const auto lock = [&] { return rmalock_lock(window, false, 0, false) == RMALOCK_OK; };
+    const auto unlock = [&] { return rmalock_unlock(window, 0) == RMALOCK_OK; };
+    bool good = rmalock_lock_all(other, unchecked) == RMALOCK_OK;
+    for (int times = 0; times < 6; ++times)
+        good &= lock() && unlock();
+    verbs();
+    good &= lock() && same("a holder's lock", {});
+    good &= unlock() && same("a holder's unlock", {});
+    return rmalock_unlock_all(other) == RMALOCK_OK && good;
 }
 
 TEST(Nodes, AReaderThatHoldsElsewhereStaysOnItsNode) {
-    for (const bool unchecked : {false, true}) {
-        SCOPED_TRACE(unchecked);
-        on_two_nodes("cpu",
-                     [unchecked](Member& m) { return verbs_of_a_reader_that_holds(m, unchecked); });
-    }
+    on_two_nodes("cpu", [](Member& member) {
+        return beside_another_window(member, verbs_of_a_reader_that_holds<false>) &&
+               beside_another_window(member, verbs_of_a_reader_that_holds<true>);
+    });
 }
 
 /// A lock's change of words waits for these, not for the program's puts to others.
-bool locks_wait_for_no_puts_elsewhere(Member& member) {
-    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8192);
-    rmalock_window_t *window = nullptr, *other = nullptr;
-    void* base = nullptr;
-    if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK ||
-        rmalock_window_create(&spec, &other, &base) != RMALOCK_OK)
-        return false;
-    bool good = true;
-    if (member.rank == 3) {
-        std::vector<std::byte> from(5000);
-        const auto mine = plain(from.data(), from.size()), there = plain(nullptr, from.size());
-        good &= rmalock_lock_all(other, true) == RMALOCK_OK;
-        good &= rmalock_put(other, "MPI_Put", 1, 0, &mine, &there, nullptr) == RMALOCK_OK;
-        verbs();
-        // It closes the gate, by a word at rank 0, which it waits for.
-        good &= rmalock_lock_all(window, false) == RMALOCK_OK;
-        good &= same("lock_all", {.fetches = 3, .posts = 1, .gets = 1, .flushes = 1});
-        good &= rmalock_unlock_all(window) == RMALOCK_OK;
-        good &= rmalock_unlock_all(other) == RMALOCK_OK;
-    }
-    good &= rmalock_window_free(other) == RMALOCK_OK;
-    return rmalock_window_free(window) == RMALOCK_OK && good;
+bool lock_beside_a_put_elsewhere(rmalock_window_t* window, rmalock_window_t* other) {
+    std::vector<std::byte> from(5000);
+    const auto mine = plain(from.data(), from.size()), there = plain(nullptr, from.size());
+    bool good = rmalock_lock_all(other, true) == RMALOCK_OK;
+    good &= rmalock_put(other, "MPI_Put", 1, 0, &mine, &there, nullptr) == RMALOCK_OK;
+    verbs();
+    // It closes the gate, by a word at rank 0, which it waits for.
+    good &= rmalock_lock_all(window, false) == RMALOCK_OK;
+    good &= same("lock_all", {.fetches = 3, .posts = 1, .gets = 1, .flushes = 1});
+    good &= rmalock_unlock_all(window) == RMALOCK_OK;
+    return rmalock_unlock_all(other) == RMALOCK_OK && good;
 }
 
 TEST(Nodes, LocksWaitForNoPutsElsewhere) {
-    on_two_nodes("cpu", locks_wait_for_no_puts_elsewhere);
+    on_two_nodes("cpu", [](Member& member) {
+        return beside_another_window(member, lock_beside_a_put_elsewhere);
+    });
 }
 
 /// MPI_Win_complete goes behind what was sent to its targets, or, where gets are under way, waits for
