@@ -95,6 +95,9 @@ bool links_by_tcp(const Networks& networks) {
 ///
 /// It connects two devices of a host for rendezvous, which nothing here uses: a descriptor for
 /// each. One device has to do. Where there are adapters as well, their ports may share puts.
+///
+/// From 1.18 on its second set of protocols connects all devices of a host, whatever it is told of
+/// rendezvous. The first set does not; old versions take that one by themselves.
 Settings tcp_settings(const OpenOptions& options, const Networks& networks) {
     Settings wanted, settings;
     if (std::getenv("UCX_TCP_TX_SEG_SIZE") == nullptr)
@@ -105,8 +108,11 @@ Settings tcp_settings(const OpenOptions& options, const Networks& networks) {
         if (const char* const name = tcp_option(option, value); name != nullptr)
             settings.emplace_back(name, value);
     if (links_by_tcp(networks) && std::getenv("UCX_MAX_RNDV_RAILS") == nullptr &&
-        std::getenv("UCX_MAX_RNDV_LANES") == nullptr)
+        std::getenv("UCX_MAX_RNDV_LANES") == nullptr) {
         settings.emplace_back("MAX_RNDV_RAILS", "1");
+        if (std::getenv("UCX_PROTO_ENABLE") == nullptr)
+            settings.emplace_back("PROTO_ENABLE", "n");
+    }
     return settings;
 }
 

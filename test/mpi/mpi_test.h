@@ -7,8 +7,10 @@
 // rank leaves a collective call alone; the result is agreed on by all ranks after each case.
 //
 //     program [--list] [--run P,P] [--skip P,P] [--flavors F,F] [--timeout S] [--deep]
+//             [--multiple]
 //
-// P is a pattern (fnmatch) for `case` or `case/flavor`. --deep adds the long cases.
+// P is a pattern (fnmatch) for `case` or `case/flavor`. --deep adds the long cases. With --multiple
+// the program asks for MPI_THREAD_MULTIPLE, whatever it needs.
 #pragma once
 
 #include <mpi.h>
@@ -289,7 +291,7 @@ static inline void compute_for(double seconds) {
 struct test_options {
     const char *run, *skip, *flavors;
     unsigned timeout;
-    bool list, deep;
+    bool list, deep, multiple;
 };
 
 static inline bool matches(const char* patterns, const char* name, const char* full) {
@@ -334,13 +336,15 @@ static inline void watch_signals(void) {
 }
 
 static inline struct test_options parse_options(int argc, char** argv) {
-    struct test_options o = {NULL, "", "create,allocate,shared,dynamic", 60, false, false};
+    struct test_options o = {NULL, "", "create,allocate,shared,dynamic", 60, false, false, false};
     for (int i = 1; i < argc; ++i) {
         const char* value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--list") == 0)
             o.list = true;
         else if (strcmp(argv[i], "--deep") == 0)
             o.deep = true;
+        else if (strcmp(argv[i], "--multiple") == 0)
+            o.multiple = true;
         else if (strcmp(argv[i], "--run") == 0)
             o.run = value, ++i;
         else if (strcmp(argv[i], "--skip") == 0)
@@ -434,6 +438,8 @@ static inline int test_main(int argc, char** argv, const struct test_case* cases
     const struct test_options o = parse_options(argc, argv);
     const char* slash = strrchr(argv[0], '/');
     T.program = slash != NULL ? slash + 1 : argv[0];
+    if (o.multiple)
+        level = MPI_THREAD_MULTIPLE;
     int provided;
     MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &T.rank);
