@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,11 @@ double microseconds(Time time) {
     return std::chrono::duration<double, std::micro>(time).count();
 }
 
+/// What one operation took, the time inside not counted.
+struct Took {
+    Time all{}, acquire{};
+};
+
 /// What all processes add to.
 class Tally {
   public:
@@ -38,13 +44,14 @@ class Tally {
         : operations_(operations), discarded_(operations / 10),
           done_(static_cast<std::size_t>(ranks)) {}
 
-    void note(Rank rank, bool exclusive, Time took, Time now) {
+    void note(Rank rank, bool exclusive, const Took& took, Time now) {
         unsigned& done = done_[static_cast<std::size_t>(rank)];
         if (done++ >= discarded_) {
             Sum& sum = sums_[exclusive];
-            ++sum.times, sum.took += took;
-            latencies_.push_back(static_cast<float>(microseconds(took)));
-            longest_ = std::max(longest_, took);
+            ++sum.times, sum.took += took.all;
+            acquiring_ += took.acquire;
+            latencies_.push_back(static_cast<float>(microseconds(took.all)));
+            longest_ = std::max(longest_, took.all);
         }
         if (done == operations_ && !first_done_) {
             first_done_ = true;
@@ -59,14 +66,17 @@ class Tally {
         std::ranges::sort(latencies_);
         const auto counted = static_cast<double>(all_ - discarded_ * done_.size());
         const Sum both{sums_[0].times + sums_[1].times, sums_[0].took + sums_[1].took};
+        const Sum acquiring{both.times, acquiring_};
         return {.operations = operations_,
                 .per_second = end_ > begin_ ? counted / microseconds(end_ - begin_) * 1e6 : 0,
                 .latency = both.mean(),
+                .acquire = acquiring.mean(),
                 .reader_latency = sums_[0].mean(),
                 .writer_latency = sums_[1].mean(),
                 .median = percentile(0.5),
                 .p90 = percentile(0.9),
                 .p99 = percentile(0.99),
+                .twentieths = twentieths(),
                 .longest = microseconds(longest_),
                 .fewest = fewest_,
                 .seconds = microseconds(end_) / 1e6,
@@ -86,11 +96,18 @@ class Tally {
         return all == 0 ? 0 : static_cast<double>(latencies_[static_cast<std::size_t>(part * all)]);
     }
 
+    std::array<double, 19> twentieths() const {
+        std::array<double, 19> found{};
+        for (std::size_t i = 0; i < found.size(); ++i)
+            found[i] = percentile(static_cast<double>(i + 1) / 20);
+        return found;
+    }
+
     unsigned operations_, discarded_;
     std::vector<unsigned> done_;
     std::vector<float> latencies_; ///< us
     Sum sums_[2];
-    Time longest_{}, begin_{}, end_{};
+    Time acquiring_{}, longest_{}, begin_{}, end_{};
     std::uint64_t all_ = 0;
     bool first_done_ = false;
     unsigned fewest_ = 0;
@@ -173,14 +190,18 @@ class Process {
                 continue;
             }
             const Time begin = cluster_.now();
-            const Time inside = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
-            tally_.note(rank_, exclusive, cluster_.now() - begin - inside, cluster_.now());
+            const Spent spent = run_.benchmark.locked ? locked(exclusive, writes) : free(writes);
+            const Time all = cluster_.now() - begin - spent.inside;
+            tally_.note(rank_, exclusive, {all, spent.acquiring}, cluster_.now());
             if (run_.benchmark.outside)
                 compute();
         }
     }
 
   private:
+    struct Spent {
+        Time acquiring, inside;
+    };
     struct Held {
         LockTable::LockAt place;
         bool exclusive;
@@ -201,15 +222,15 @@ class Process {
         cluster_.pass(rank_, Time{}); // a release may have posted only
     }
 
-    /// Returns how long the lock was held.
-    Time locked(bool exclusive, bool writes) {
+    Spent locked(bool exclusive, bool writes) {
+        const Time begin = cluster_.now();
         const Held held = acquire(any_lock(), exclusive);
         const Time entered = cluster_.now();
         work(writes);
         leave(held);
-        const Time inside = cluster_.now() - entered;
+        const Time left = cluster_.now();
         release(held);
-        return inside;
+        return {entered - begin, left - entered};
     }
     /// Each process notes the time of all.
     void cascade(unsigned round, bool exclusive) {
@@ -230,10 +251,10 @@ class Process {
         }
         while (!cascade_.is_over(round))
             cluster_.pass(rank_, Cascade::kLook);
-        tally_.note(rank_, exclusive, cascade_.took(round), cluster_.now());
+        tally_.note(rank_, exclusive, {.all = cascade_.took(round)}, cluster_.now());
     }
     /// All of it is the operation's.
-    Time free(bool writes) {
+    Spent free(bool writes) {
         work(writes);
         return {};
     }

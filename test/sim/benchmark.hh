@@ -5,6 +5,7 @@
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016, section 5.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -70,8 +71,10 @@ struct Result {
     unsigned operations = 0; ///< of each process
     double per_second = 0;   ///< all processes, from the first tenth to the last release
     double latency = 0;      ///< us to acquire and release, mean
+    double acquire = 0;      ///< of it, us until the lock is acquired
     double reader_latency = 0, writer_latency = 0; ///< 0: there were none
     double median = 0, p90 = 0, p99 = 0;           ///< us, of the latencies
+    std::array<double, 19> twentieths{};           ///< the same: 5, 10, … 95 %
     double longest = 0;                            ///< us, one operation
     unsigned fewest = 0; ///< operations of the process that had the fewest, when the first
                          ///< one had all of its

@@ -199,7 +199,8 @@ void Cluster::changed(Word word) {
     for (Rank r = line.waiter; r != 0; r = at(r - 1).next_waiter) {
         State& waiter = at(r - 1);
         if (waiter.awaited == word && !std::exchange(waiter.look_noted, true))
-            queue_.push(now_ + costs_.near, Event::look, static_cast<std::uint32_t>(r - 1));
+            queue_.push(now_ + costs_.near + costs_.wake, Event::look,
+                        static_cast<std::uint32_t>(r - 1));
     }
 }
 
@@ -324,7 +325,7 @@ void Cluster::serve(std::uint32_t number) {
     State& origin = at(message.origin);
     origin.answered = std::max(origin.answered, back);
     if (--origin.answers_to_come == 0)
-        queue_.push(origin.answered + costs_.receive, Event::resume,
+        queue_.push(origin.answered + costs_.receive + costs_.wake, Event::resume,
                     static_cast<std::uint32_t>(message.origin));
 }
 
@@ -405,7 +406,7 @@ void Cluster::acknowledge(const Message& message, Time time) {
     Time done{};
     if (state.flushes && all_done(state, done)) {
         state.flushes = false;
-        queue_.push(std::max(done, now_), Event::resume,
+        queue_.push(std::max(done, now_) + costs_.wake, Event::resume,
                     static_cast<std::uint32_t>(message.origin));
     }
 }
@@ -438,7 +439,7 @@ void Cluster::flush(Rank rank, Rank home) {
         state.flushes = true;
         suspend(rank);
     } else if (costs_.served_by == ServedBy::adapter && done > now_) {
-        suspend_until(rank, done);
+        suspend_until(rank, done + costs_.wake);
     }
     forget_flushed(state);
 }

@@ -120,6 +120,26 @@ TEST(SimulatedTime, AWaiterLooksWhenTheLineHasComeToIt) {
     EXPECT_EQ(woken, nanoseconds(50 + 1000 + 100));
 }
 
+TEST(SimulatedTime, AWaiterThatSleepsIsWoken) {
+    Costs costs = plain_costs();
+    costs.wake = nanoseconds(7000);
+    const Time round_trip = nanoseconds(50 + 1000 + 200 + 1000);
+    EXPECT_EQ(time_of(kTwoNodes, costs, [](SimFabric& f) { f.fetch_add(kRemote, 1); }),
+              round_trip + costs.receive + costs.wake);
+    EXPECT_EQ(
+        time_of(kTwoNodes, costs, [](SimFabric& f) { f.add(kRemote, 1), f.flush(kRemote.rank); }),
+        round_trip + costs.wake);
+    EXPECT_EQ(time_of(kTwoNodes, costs, [](SimFabric& f) { f.get(kOwn); }), costs.near);
+    Time woken{};
+    simulate(kTwoNodes, costs, [&](Cluster& cluster, SimFabric& fabric) {
+        if (fabric.self() == 1)
+            return fabric.put(kOwn, 7);
+        fabric.await(kOwn, fabric::equals(7));
+        woken = cluster.now();
+    });
+    EXPECT_EQ(woken, nanoseconds(50 + 1000) + costs.near + costs.wake);
+}
+
 TEST(SimulatedTime, AWaitForAnotherNodesWordIsRoundTripsAndBackOffs) {
     Time seen{};
     Counts counts;

@@ -200,6 +200,9 @@ TEST(SimulatedBenchmarks, AsManyLocksAreOnEachNodeAsAreAskedFor) {
     EXPECT_LE(many.median, many.p90);
     EXPECT_LE(many.p90, many.p99);
     EXPECT_LE(many.p99, many.longest);
+    EXPECT_TRUE(std::ranges::is_sorted(many.twentieths));
+    EXPECT_EQ(many.twentieths[9], many.median);
+    EXPECT_EQ(many.twentieths[17], many.p90);
     try {
         run(lock_table("d_mcs", 7, 1));
         FAIL();
@@ -207,6 +210,33 @@ TEST(SimulatedBenchmarks, AsManyLocksAreOnEachNodeAsAreAskedFor) {
         EXPECT_STREQ(refused.what(), "7 locks on 2 nodes; a multiple of 2 is allowed, or 0 for one "
                                      "at each process");
     }
+}
+
+/// Two processes, each of which takes the other one's lock.
+sim::Run one_at_a_time(const char* lock, const char* model) {
+    sim::Run run = lock_table(lock, 2, 0);
+    run.window.layout = {2, 1, 0};
+    run.costs = read_costs(RMALOCK_SIM_MODELS, model);
+    return run;
+}
+
+TEST(SimulatedBenchmarks, AServersLockIsMoreNotificationsThanAnAtomic) {
+    const Time wake = read_costs(RMALOCK_SIM_MODELS, "notified").wake;
+    const auto more_to_acquire = [](const char* lock) {
+        return run(one_at_a_time(lock, "notified")).acquire -
+               run(one_at_a_time(lock, "cray")).acquire;
+    };
+    const double one = std::chrono::duration<double, std::micro>(wake).count();
+    // An atomic; a ticket, the server, and its grant.
+    EXPECT_NEAR(more_to_acquire("n_cosed"), one, 0.1);
+    EXPECT_NEAR(more_to_acquire("dqnl"), one, 0.1);
+    EXPECT_NEAR(more_to_acquire("srsl"), 3 * one, 0.1);
+}
+
+TEST(SimulatedBenchmarks, ToAcquireIsAPartOfTheLatency) {
+    const Result result = run(one_at_a_time("n_cosed", "cray"));
+    // One round trip of two.
+    EXPECT_NEAR(result.acquire, result.latency / 2, 0.1);
 }
 
 TEST(SimulatedBenchmarks, WithoutTheGateALocksOwnVerbsAreLeft) {

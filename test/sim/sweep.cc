@@ -2,6 +2,7 @@
 #include "sim/sweep.hh"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -37,15 +38,16 @@ std::string quoted(const std::string& text) {
 }
 
 std::string line_of(const Result& r) {
-    return fmt::format(
-        "{},{:.1f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.3f},{},{:.6f},{},{},{}",
-        r.operations, r.per_second, r.latency, r.reader_latency, r.writer_latency, r.median, r.p90,
-        r.p99, r.longest, r.fewest, r.seconds, r.counts.verbs, r.counts.messages,
-        r.counts.round_trips);
+    return fmt::format("{},{:.1f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4g},{:.3f},{}"
+                       ",{:.6f},{},{},{}",
+                       r.operations, r.per_second, r.latency, r.acquire, r.reader_latency,
+                       r.writer_latency, r.median, r.p90, r.p99, fmt::join(r.twentieths, "/"),
+                       r.longest, r.fewest, r.seconds, r.counts.verbs, r.counts.messages,
+                       r.counts.round_trips);
 }
 
 std::string without_result(const char* outcome, const std::string& text) {
-    return fmt::format(",,,,,,,,,,,,,,{},{}", outcome, quoted(text));
+    return fmt::format(",,,,,,,,,,,,,,,,{},{}", outcome, quoted(text));
 }
 
 } // namespace
@@ -92,7 +94,8 @@ const std::string& Results::header() {
         "lock,model,domain,benchmark,ranks,ranks_per_node,nodes_per_rack,topology,locks,local,f_w,"
         "t_dc,t_l,"
         "t_r,t_w,budget_remote,budget_local,patience,seed,budget,asked_operations,"
-        "operations,per_second,latency_us,reader_us,writer_us,median_us,p90_us,p99_us,longest_us,"
+        "operations,per_second,latency_us,acquire_us,reader_us,writer_us,median_us,p90_us,p99_us,"
+        "twentieths_us,longest_us,"
         "fewest,seconds,verbs,"
         "messages,round_trips,outcome,text";
     return text;
