@@ -1,4 +1,4 @@
-"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6, ALock's 5, and N-CoSED's 7. Each takes Cells and returns a
+"""Pictures of simulated cells, as the RMA-RW paper's figures 3 to 6, ALock's 5 and 6, and N-CoSED's 7. Each takes Cells and returns a
 matplotlib figure, or None if nothing of it was run."""
 
 import alock_claims
@@ -150,6 +150,35 @@ def lock_table(cells):
                                                              p // alock_claims.OF_A_NODE, titles[title], 95))))
 
 
+PARTS = [part / 20 for part in range(1, 20)]
+
+
+def latencies(axis, cells, locks, local):
+    """The part of the operations that take no longer, by the time; mean of the seeds. Whether there is one."""
+    for lock in map(alone, (alock_claims.OURS, *alock_claims.RIVALS.values(), "pf_cohort", "pf_alock")):
+        rows = cells.find(outcome="ok", **alock_claims.cell(lock.removesuffix(alone("")), 20, locks, local))
+        seeds = [map(float, row["twentieths_us"].split("/")) for row in rows]
+        if seeds:
+            color, marker = STYLES[lock]
+            axis.plot([sum(times) / len(times) for times in zip(*seeds)], PARTS, label=lock, color=color, marker=marker,
+                      markersize=3, linewidth=1.2)
+    axis.set_xscale("log")
+    axis.set_title(f"{locks:,} locks, {local} % local")
+    axis.set_xlabel("us")
+    axis.set_ylabel("part of the operations")
+    return bool(axis.lines)
+
+
+def lock_table_latencies(cells):
+    titles = [(locks, local) for local in (100, 85) for locks in alock_claims.LOCKS]
+    figure, axes = axes_of(len(titles), 3.6, 3.1, columns=3)
+    if not any([latencies(axis, cells, *title) for axis, title in zip(axes, titles)]):
+        plt.close(figure)
+        return None
+    legend(figure, axes)
+    return figure
+
+
 def cascades(cells):
     titles = {"shared": n_cosed_claims.SHARED, "exclusive": n_cosed_claims.EXCLUSIVE}
 
@@ -171,6 +200,7 @@ FIGURES = [
     ("sim_hashtable", "Figure 6: the hashtable; atomics: foMPI-A.", hashtable),
     ("sim_cascades", "N-CoSED's figure 7: a cascade of shared, and of exclusive, waiters on a node each.", cascades),
     ("sim_locks", "ALock's figure 5: a table of locks on nodes of 12 processes.", lock_table),
+    ("sim_lock_latencies", "ALock's figure 6: latency of lock and unlock, on 20 nodes of 12 processes.", lock_table_latencies),
 ]
 
 

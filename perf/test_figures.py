@@ -82,6 +82,17 @@ class LockTable(unittest.TestCase):
     def claim(self, rows, number):
         return paper_claims.table(simulated.Cells(rows), alock_claims.CLAIMS)[number][2:4]
 
+    def test_each_cell_has_both_of_our_locks(self):
+        rows = [self.cells(lock, 100, rate) for lock, rate in (("alock", 100), ("pf_alock", 98), ("pf_cohort", 50))]
+        lines = alock_claims.beside(simulated.Cells(rows)).splitlines()
+        self.assertEqual(len(lines), 2 + 9)
+        self.assertIn("| 20 | 20 | -, - | -, - | -, - | 0.98, 0.50 |", lines)
+
+    def test_the_latency_of_what_is_local_is_held_to_both(self):
+        rows = [cell(**alock_claims.cell(lock, 10, 20, 100, of_a_node=8), latency_us=took)
+                for lock, took in (("alock", 1), ("d_mcs", 16), ("fompi_spin", 30))]
+        self.assertEqual(self.claim(rows, 3), ("MCS: 16.0x, spin: 30.0x", "holds"))
+
     def cells(self, lock, local, per_second, **at):
         return cell(**{**alock_claims.cell(lock, 20, 20, local), **at}, per_second=per_second)
 
@@ -97,34 +108,46 @@ class LockTable(unittest.TestCase):
     def test_budgets_are_compared_over_all_localities(self):
         rows = [self.cells("alock", local, rate, locks=100, budget_remote=budget)
                 for local in alock_claims.SHARED for budget, rate in ((20, 120), (5, 100))]
-        self.assertEqual(self.claim(rows, 4), ("+20 %", "holds"))
-        self.assertEqual(self.claim(rows[:-1], 4), ("", "not run"))
+        self.assertEqual(self.claim(rows, 5), ("+20 %", "holds"))
+        self.assertEqual(self.claim(rows[:-1], 5), ("", "not run"))
+        rows += [self.cells("alock", local, rate, budget_remote=budget)
+                 for local in alock_claims.SHARED for budget, rate in ((20, 150), (5, 100))]
+        self.assertEqual(self.claim(rows, 5), ("+20 %; with 20 locks +50 %", "holds"))
 
     def test_a_cell_in_which_ours_is_behind_is_named(self):
         rows = [self.cells(lock, 100, rate) for lock, rate in (("alock", 100), ("pf_alock", 98), ("pf_cohort", 50))]
-        self.assertEqual(self.claim(rows, 5), ("behind in 0 of 1 cells; least 0.98x (20 nodes, 20 locks, 100 % local)",
+        self.assertEqual(self.claim(rows, 6), ("behind in 0 of 1 cells; least 0.98x (20 nodes, 20 locks, 100 % local)",
                                                "holds"))
-        self.assertEqual(self.claim(rows, 6), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
+        self.assertEqual(self.claim(rows, 7), ("behind in 1 of 1 cells; least 0.50x (20 nodes, 20 locks, 100 % local)",
                                                "differs"))
 
 
 class Cascades(unittest.TestCase):
-    def claim(self, rows, number):
-        return paper_claims.table(simulated.Cells(rows), n_cosed_claims.CLAIMS)[number][2:4]
+    def claim(self, rows, text):
+        """Each (conditions, ours, verdict)."""
+        return [line[1:4] for line in paper_claims.table(simulated.Cells(rows), n_cosed_claims.CLAIMS)
+                if line[0].startswith(text) and line[3] != "not run"]
 
     def test_what_was_not_run_has_no_verdict(self):
-        for number in range(len(n_cosed_claims.CLAIMS)):
-            self.assertEqual(self.claim([], number), ("", "not run"))
+        self.assertEqual(self.claim([], ""), [])
+
+    def test_polling_and_notification_are_told_apart(self):
+        rows = [cell(**{**n_cosed_claims.serial_cell(lock, mode, model)}, acquire_us=took)
+                for mode in (0, 1) for lock, model, took in (
+                    ("n_cosed", "cray", 100), ("srsl", "cray", 114), ("n_cosed", "notified", 200), ("srsl", "notified", 500))]
+        self.assertEqual(self.claim(rows, "SRSL's lock"),
+                         [("nobody waits; polling", "shared +14 %, exclusive +14 %", "holds"),
+                          ("nobody waits; notification", "shared +150 %, exclusive +150 %", "differs")])
 
     def test_shared_and_exclusive_cascades_are_told_apart(self):
         rows = [cell(**n_cosed_claims.cell(lock, 16, mode), latency_us=took) for lock, mode, took in (
             ("n_cosed", 0, 10), ("dqnl", 0, 40), ("pf_cohort", 0, 8), ("n_cosed", 1, 40), ("dqnl", 1, 44),
             ("srsl", 0, 12), ("srsl", 1, 60))]
-        self.assertEqual(self.claim(rows, 0), ("+300 %", "holds"))
-        self.assertEqual(self.claim(rows, 1), ("+20 %", "holds"))
-        self.assertEqual(self.claim(rows, 2), ("1.10x", "differs"))
-        self.assertEqual(self.claim(rows, 3), ("1.50x", "holds"))
-        self.assertEqual(self.claim(rows, 4), ("0.80x", "holds"))
+        self.assertEqual(self.claim(rows, "DQNL's cascade of shared"), [("16 waiters; polling", "+300 %", "holds")])
+        self.assertEqual(self.claim(rows, "SRSL's cascade of shared"), [("16 waiters; polling", "+20 %", "holds")])
+        self.assertEqual(self.claim(rows, "DQNL's cascade of exclusive"), [("16 waiters; polling", "+10 %", "differs")])
+        self.assertEqual(self.claim(rows, "SRSL's cascade of exclusive"), [("16 waiters; polling", "+50 %", "holds")])
+        self.assertEqual(self.claim(rows, "Ours: pf_cohort's cascade of shared"), [("16 waiters; polling", "0.80x", "holds")])
 
 
 class Auto(unittest.TestCase):

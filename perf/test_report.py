@@ -4,6 +4,7 @@ what could not be measured is said, and a report that was stopped goes on. The m
 no MPI is needed."""
 
 import base64
+import html
 import importlib.machinery
 import importlib.util
 import json
@@ -221,6 +222,8 @@ class Page(unittest.TestCase):
                     f"{lock},LB,1024,1,0,auto,0,0,ok,{rate}\n" for lock, rate in (("rma_mcs/ungated", 400), ("d_mcs/ungated", 100))))
             _, _, text = report.simulated_section(folder)
             self.assertIn("<td>4.0x</td><td>holds</td>", text)
+            for claims in (report.paper_claims, report.alock_claims, report.n_cosed_claims):
+                self.assertIn(f"<td>{html.escape(claims.CLAIMS[-1].text)}", text)
             self.assertEqual(text.count("<img "), len(list(folder.glob("*.png"))))
             self.assertTrue((folder / "sim_latency.png").exists())
 
