@@ -219,6 +219,7 @@ void run_warb(struct bench* bench);
 /* cases_tables.c */
 void run_lock_table(struct bench* bench);
 void run_cascade(struct bench* bench);
+void run_lock_serial(struct bench* bench);
 /* cases_dht.c */
 size_t dht_bytes(const struct bench* bench);
 void run_dht_atomics(struct bench* bench);

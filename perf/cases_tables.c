@@ -1,11 +1,12 @@
 /* The benchmarks of ALock and N-CoSED over MPI_Win_lock: a table of many locks, of which each process
- * takes those of its node more often than others; and how long a lock takes to come to all that wait for
- * it. */
+ * takes those of its node more often than others; how long a lock takes to come to all that wait for
+ * it; and how long one takes that nobody else wants. */
 #include "words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* --- a table of locks ------------------------------------------------------------------------- */
 
@@ -125,7 +126,11 @@ static struct measured table_phase(struct bench* bench, const struct lock_table*
     return mine;
 }
 
-enum { TABLE_THROUGHPUT, TABLE_FAIRNESS, TABLE_P50, TABLE_P90, TABLE_P99, TABLE_METRICS };
+enum { TABLE_THROUGHPUT, TABLE_FAIRNESS, TABLE_LATENCIES, PERCENTILES = 7 };
+enum { TABLE_METRICS = TABLE_LATENCIES + PERCENTILES };
+
+/* Of lock + unlock. */
+static const double percentiles[PERCENTILES] = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999};
 
 static double percentile_of(const int64_t by_time[BUCKETS], int64_t all, double part) {
     int64_t seen = 0;
@@ -150,9 +155,8 @@ static void evaluate_table(struct bench* bench, const struct measured* mine,
     MPI_Allreduce(mine->by_time, by_time, BUCKETS, MPI_INT64_T, MPI_SUM, bench->comm);
     values[TABLE_THROUGHPUT] = (double)all / (longest / 1e6);
     values[TABLE_FAIRNESS] = (double)-most[1] / (double)most[0];
-    values[TABLE_P50] = percentile_of(by_time, all, 0.5);
-    values[TABLE_P90] = percentile_of(by_time, all, 0.9);
-    values[TABLE_P99] = percentile_of(by_time, all, 0.99);
+    for (int i = 0; i < PERCENTILES; i++)
+        values[TABLE_LATENCIES + i] = percentile_of(by_time, all, percentiles[i]);
 }
 
 /* Reads, adds one, and writes, under the lock. */
@@ -198,11 +202,10 @@ static void report_table(struct bench* bench, const struct lock_table* table,
                          struct samples samples[TABLE_METRICS]) {
     static const struct {
         const char *metric, *unit;
-    } names[TABLE_METRICS] = {{"throughput", "locks/ms"},
-                              {"fairness", "min/max"},
-                              {"latency_p50", "ns"},
-                              {"latency_p90", "ns"},
-                              {"latency_p99", "ns"}};
+    } names[TABLE_METRICS] = {
+        {"throughput", "locks/ms"}, {"fairness", "min/max"}, {"latency_p10", "ns"},
+        {"latency_p25", "ns"},      {"latency_p50", "ns"},   {"latency_p75", "ns"},
+        {"latency_p90", "ns"},      {"latency_p99", "ns"},   {"latency_p99_9", "ns"}};
     char params[64];
     snprintf(params, sizeof params, "\"locks\":%d,\"local\":%g", table->count, table->local);
     for (int metric = 0; metric < TABLE_METRICS; metric++)
@@ -311,4 +314,84 @@ static void cascade_point(struct bench* bench, int mode) {
 void run_cascade(struct bench* bench) {
     cascade_point(bench, MPI_LOCK_SHARED);
     cascade_point(bench, MPI_LOCK_EXCLUSIVE);
+}
+
+/* --- one lock at a time ----------------------------------------------------------------------- */
+
+enum { SERIAL_LOCK, SERIAL_UNLOCK, SERIAL_METRICS, TAG_ASLEEP };
+
+/* What the target does meanwhile. In MPI it polls. Asleep it runs nothing: its component has to be notified. */
+struct serial {
+    int mode;
+    bool asleep;
+};
+
+static void sleep_for(double seconds) {
+    const struct timespec time = {.tv_sec = (time_t)seconds,
+                                  .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+/* The means, ns. */
+static void lock_again_and_again(struct bench* bench, int mode, double took[SERIAL_METRICS]) {
+    const double end = now_ns() + bench->settings->phase_seconds * 1e9;
+    double sum[SERIAL_METRICS] = {0};
+    int64_t count = 0;
+    for (double start = now_ns(), locked, done; count == 0 || start < end; start = done, count++) {
+        MPI_Win_lock(mode, TARGET, 0, bench->window);
+        locked = now_ns();
+        MPI_Win_unlock(TARGET, bench->window);
+        done = now_ns();
+        sum[SERIAL_LOCK] += locked - start;
+        sum[SERIAL_UNLOCK] += done - locked;
+    }
+    for (int metric = 0; metric < SERIAL_METRICS; metric++)
+        took[metric] = sum[metric] / (double)count;
+}
+
+/* Collective. The message leaves the target before it sleeps, which it does for longer than the origin needs. */
+static void serial_phase(struct bench* bench, const struct serial* serial,
+                         double took[SERIAL_METRICS]) {
+    MPI_Barrier(bench->comm);
+    if (TARGET == bench->rank && serial->asleep) {
+        MPI_Send(NULL, 0, MPI_BYTE, ORIGIN, TAG_ASLEEP, bench->comm);
+        sleep_for(2 * bench->settings->phase_seconds);
+    } else if (ORIGIN == bench->rank) {
+        if (serial->asleep)
+            MPI_Recv(NULL, 0, MPI_BYTE, TARGET, TAG_ASLEEP, bench->comm, MPI_STATUS_IGNORE);
+        lock_again_and_again(bench, serial->mode, took);
+    }
+    MPI_Barrier(bench->comm);
+}
+
+static void serial_point(struct bench* bench, const struct serial* serial) {
+    static const char* const names[SERIAL_METRICS] = {"lock", "unlock"};
+    struct samples samples[SERIAL_METRICS];
+    double took[SERIAL_METRICS] = {0};
+    char params[64];
+    for (int metric = 0; metric < SERIAL_METRICS; metric++)
+        samples[metric] = samples_new(bench->iterations);
+    for (int i = 0; i < bench->iterations; i++) {
+        serial_phase(bench, serial, took);
+        for (int metric = 0; metric < SERIAL_METRICS; metric++)
+            samples[metric].values[i] = took[metric];
+    }
+    snprintf(params, sizeof params, "\"mode\":\"%s\",\"target\":\"%s\"",
+             MPI_LOCK_SHARED == serial->mode ? "shared" : "exclusive",
+             serial->asleep ? "asleep" : "in MPI");
+    const bool right = locks_exclude(bench, open_shared, close_one);
+    if (verified(bench, right, "two conflicting locks were held at once, or an update was lost"))
+        for (int metric = 0; metric < SERIAL_METRICS; metric++)
+            report_result(bench, params, names[metric], "ns", &samples[metric], "");
+    for (int metric = 0; metric < SERIAL_METRICS; metric++)
+        samples_free(&samples[metric]);
+}
+
+void run_lock_serial(struct bench* bench) {
+    static const struct serial points[] = {{MPI_LOCK_SHARED, false},
+                                           {MPI_LOCK_EXCLUSIVE, false},
+                                           {MPI_LOCK_SHARED, true},
+                                           {MPI_LOCK_EXCLUSIVE, true}};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        serial_point(bench, &points[i]);
 }

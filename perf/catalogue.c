@@ -107,6 +107,8 @@ const struct bench_case catalogue[] = {
     {"lock_table", run_lock_table, ALOCK "6", "--locks, --local %", "locks/ms; latency, ns",
      CONTENTION},
     {"cascade", run_cascade, N_COSED "4.3", "shared, exclusive", "until all were in, ns", CASCADE},
+    {"lock_serial", run_lock_serial, N_COSED "4.2, fig. 5", "shared, exclusive; target",
+     "lock, unlock, ns", CONTENTION},
     {"dht_atomics", run_dht_atomics, RMA_RW "5.3, foMPI-A", "F_W = --writers %", "total, ns",
      HASHTABLE},
     {"dht_locks", run_dht_locks, RMA_RW "5.3", "F_W = --writers %", "total, ns", HASHTABLE},

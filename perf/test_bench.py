@@ -85,6 +85,20 @@ class Bench(unittest.TestCase):
         self.assertEqual({event["metric"] for event in events if event["event"] == "result"},
                          {"throughput", "fairness"}, done.stderr)
 
+    def test_the_percentiles_of_a_table_grow(self):
+        _, events = run("--run", "lock_table", "--locks", "5", "--local", "50", "--iters", "1")
+        values = [event["median"] for event in events
+                  if event["event"] == "result" and event["metric"].startswith("latency_p")]
+        self.assertEqual(len(values), 7)
+        self.assertEqual(values, sorted(values))
+
+    def test_a_serial_lock_is_of_both_modes_and_both_kinds_of_target(self):
+        _, events = run("--run", "lock_serial", "--iters", "1")
+        found = [(event["params"]["mode"], event["params"]["target"], event["metric"])
+                 for event in events if event["event"] == "result"]
+        self.assertEqual(found, [(mode, target, metric) for target in ("in MPI", "asleep")
+                                 for mode in ("shared", "exclusive") for metric in ("lock", "unlock")])
+
     def test_lu_of_every_shape(self):
         orders = [1, 7, 16, 33, 100]  # less than a block, one block, ragged last blocks
         for ranks in (1, 2, 3, 4):
@@ -134,7 +148,7 @@ class Faults(unittest.TestCase):
 
     def test_locks_that_do_not_exclude_are_wrong(self):
         locks = {"lock_excl", "lock_shared", "lock_all", "lb", "lb_one_writer", "ecsb", "sob", "wcsb", "warb",
-                 "dht_locks", "lock_table", "cascade"}
+                 "dht_locks", "lock_table", "cascade", "lock_serial"}
         done, events = run("--run", ",".join(locks), "--writers", "100", ranks=3, LD_PRELOAD=self.fault, RMA_FAULT="shared")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(cases_of(events, "wrong"), locks)
