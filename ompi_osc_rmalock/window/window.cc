@@ -8,6 +8,8 @@
 #include "host.hh"
 #include "locks/former_names.hh"
 #include "locks/window_lock/configure.hh"
+#include "locks/window_lock/registry.hh"
+#include "network/network.hh"
 #include "window/create/foundation.hh"
 
 namespace rmalock::window {
@@ -64,6 +66,10 @@ void Window::announce(const Plan& plan) const {
     report(1, "window '%s' selected: lock %s (%s)%s; %d ranks %s%s", name(), choice().name,
            choice().reason, locks::summary(plan.lock_config()).c_str(), comm_.size, where,
            fabric_.waiter().yield ? ", waits yield the core" : "");
+    const bool threads = plan.hosts() > 1 && network::Network::get()->has_thread();
+    const char* const lacks = locks::lacks(choice().name, plan.domain(), threads);
+    if (plan.hosts() > 1 && lacks != nullptr)
+        report(1, "window '%s': lock %s: %s", name(), choice().name, lacks);
     report(2, "window '%s': segment of %zu bytes, of it %zu per rank for locks and epochs", name(),
            plan.bytes(), plan.state_bytes());
     if (!plan.node_fence())

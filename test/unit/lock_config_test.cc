@@ -1,9 +1,11 @@
 // What the processes of a window agree on, and the locks that come of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "harness/thread_words.hh"
 #include "locks/all.hh"
@@ -71,6 +73,29 @@ TEST(LockConfig, ALockWithoutASharedModeOrPatienceSaysSo) {
         EXPECT_NE(warns("shared locks of one target exclude each other"), shares) << name;
         EXPECT_NE(warns("a shared lock waits behind exclusives"), patient) << name;
     }
+}
+
+TEST(LockConfig, ALockThatLacksAServerSaysWhatToChoose) {
+    using fabric::Domain;
+    for (const auto& [name, shares, patient] : kAll) {
+        const bool serves = std::string_view(name) == "srsl";
+        EXPECT_EQ(lacks(name, Domain::nic, true) != nullptr, serves) << name;
+        EXPECT_EQ(lacks(name, Domain::cpu, false) != nullptr, serves) << name;
+        EXPECT_EQ(lacks(name, Domain::cpu, true), nullptr) << name;
+    }
+    EXPECT_NE(std::string_view(lacks("srsl", Domain::nic, true)).find("choose n_cosed"),
+              std::string_view::npos);
+}
+
+TEST(LockConfig, AutomaticNeverTakesALockWithoutASharedModeOrPatience) {
+    for (const Rank ranks : {1, 2, 4, 1024})
+        for (const bool one_node : {false, true}) {
+            const std::string_view chosen = choose({.ranks = ranks, .one_node = one_node}).name;
+            const auto row =
+                std::ranges::find_if(kAll, [&](const Row& r) { return chosen == r.name; });
+            ASSERT_NE(row, std::end(kAll)) << chosen;
+            EXPECT_TRUE(row->shares && row->patient) << chosen;
+        }
 }
 
 TEST(LockConfig, AutomaticChoosesByNodes) {

@@ -90,6 +90,18 @@ Choice choose(std::string_view wanted, const WindowTraits& traits) {
     return {lock.name, "asked for by parameter or info key"};
 }
 
+const char* lacks(std::string_view name, fabric::Domain domain, bool threads) {
+    if (!find(name).traits.offers.server)
+        return nullptr;
+    if (domain == fabric::Domain::nic)
+        return "network adapters wake no server: while a target computes, processes of other nodes "
+               "wait for its lock; choose n_cosed, or auto";
+    if (!threads)
+        return "its servers have no progress thread: while a target computes, processes of other "
+               "nodes wait for its lock; set osc_rmalock_progress_thread to on, or choose auto";
+    return nullptr;
+}
+
 LockNeeds needs_of(std::string_view wanted) {
     return wanted == "auto" ? LockNeeds{} : find(wanted).traits.needs;
 }

@@ -12,6 +12,10 @@ namespace rmalock::locks {
 /// Names the lock for `wanted` (a value of the parameter `lock`, already checked).
 Choice choose(std::string_view wanted, const WindowTraits& traits);
 
+/// What the lock of that name does not get between nodes where `domain` does the atomics, and what
+/// to choose; null: it lacks nothing. `threads`: processes have progress threads.
+const char* lacks(std::string_view name, fabric::Domain domain, bool threads);
+
 /// What the lock that `wanted` names needs; of `auto` nothing.
 LockNeeds needs_of(std::string_view wanted);
 
