@@ -8,8 +8,8 @@ namespace rmalock::check {
 namespace {
 
 /// Nodes of so many ranks each; T_L and T_W are 2, and a node joins with the first reader of a
-/// phase and leaves when a writer finds that none came. Target 0 is on node 0, so its readers never
-/// join.
+/// phase and leaves when a writer finds that none came. Target 0 is on node 0, which joins only
+/// beside others.
 Machine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
     return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
 }
@@ -309,6 +309,14 @@ void add_sections(std::vector<Case>& cases) {
     cases.back().limits.look_past_deadlocks = true;
 }
 
+/// The target's node joins beside the other one.
+void add_home_joins(std::vector<Case>& cases) {
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    cases.push_back(pf_cohort("1W+2R x2 N=1, a reader at home", {r2, w2, r2}, nodes_of(1)));
+    cases.push_back(
+        at_member(pf_cohort("2W+2R N=2 once, a reader at home", {r1, w1, w1, r1}, nodes_of(2))));
+}
+
 void add_deep(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -379,7 +387,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
     // Two targets at once, taken in the same order by all.
     add(pf_cohort("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
     add(pf_cohort("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
-
+    add_home_joins(cases);
     add_in_rounds(cases);
     add_shared_records(cases);
     add_reader_groups(cases);

@@ -254,13 +254,31 @@ TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
     EXPECT_EQ(fabric.take_off_node(), VerbCounts{});
 }
 
-TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembers) {
+TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembersAlone) {
     for (int i = 0; i < 8; ++i) {
         const locks::Hold shared = pf_cohort.acquire_shared(kNear);
         EXPECT_EQ(fabric.take(), kOneAtomic);
         pf_cohort.release_shared(kNear, shared);
         EXPECT_EQ(fabric.take(), kOneAtomic);
     }
+}
+
+TEST_F(CostOverNodes, TheTargetsNodeJoinsWhereAnotherHas) {
+    for (int i = 0; i < 2; ++i)
+        other.release_shared(kNear, other.acquire_shared(kNear));
+    // The first read finds members in S, the second makes its node one.
+    for (int i = 0; i < 2; ++i)
+        pf_cohort.release_shared(kNear, pf_cohort.acquire_shared(kNear));
+    fabric.take(), fabric.take_off_node();
+    const locks::Hold shared = pf_cohort.acquire_shared(kNear);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
+    pf_cohort.release_shared(kNear, shared);
+    EXPECT_EQ(fabric.take(), kOneAtomic);
+    // A writer of the other node registers, reads the map, and closes the one that is not its own.
+    other_fabric.take(), other_fabric.take_off_node();
+    const locks::Hold hold = other.acquire_exclusive(kNear);
+    EXPECT_EQ(other_fabric.take_off_node(), (VerbCounts{.gets = 1, .atomics = 1 + 2}));
+    other.release_exclusive(kNear, hold);
 }
 
 TEST_F(CostOverNodes, AMemberIsTwoAtomicsAndOnePostedForAWriterAndLeavesWhenIdle) {

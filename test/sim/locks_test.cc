@@ -88,6 +88,15 @@ TEST(SimulatedLocks, TheSameSeedIsTheSameResult) {
     }
 }
 
+/// Where writers come one behind another, readers of the target's node do not wait longer than others.
+TEST(SimulatedLocks, ProcessesOfTheTargetsNodeHaveTheirShare) {
+    sim::Run run{.window = {.lock = "pf_cohort", .layout = {32, 16, 0}, .thresholds = kAsShipped},
+                 .costs = read_costs(RMALOCK_SIM_MODELS, "tcp")};
+    run.benchmark = benchmark("ECSB");
+    run.writers = 0.05, run.operations = 2000;
+    EXPECT_GT(sim::run(run).fewest, run.operations / 2);
+}
+
 TEST(SimulatedLocks, AsManyOperationsAsTheBudgetPermits) {
     sim::Run run{.window = {.lock = "d_mcs", .layout = {4, 2, 0}, .thresholds = kAsShipped},
                  .costs = plain_costs(),
