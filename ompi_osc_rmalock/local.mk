@@ -43,6 +43,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/baton.hh \
 	ompi_osc_rmalock/locks/parts/cohort.hh \
 	ompi_osc_rmalock/locks/parts/drain.hh \
+	ompi_osc_rmalock/locks/parts/batch.hh \
 	ompi_osc_rmalock/locks/parts/element_marks.hh \
 	ompi_osc_rmalock/locks/parts/holder_records.hh \
 	ompi_osc_rmalock/locks/parts/mcs_queue.hh \

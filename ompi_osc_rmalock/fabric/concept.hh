@@ -157,11 +157,11 @@ struct Rmw {
     enum class Kind : std::uint8_t { fetch_add, swap, compare_swap };
     Kind kind;
     Word word;
-    Value operand;      ///< what is added, or stored
-    Value expected = 0; ///< compare_swap
+    Value operand;  ///< what is added, or stored
+    Value expected; ///< compare_swap
 
-    static Rmw fetch_add(Word w, Value v) { return {Kind::fetch_add, w, v}; }
-    static Rmw swap(Word w, Value v) { return {Kind::swap, w, v}; }
+    static Rmw fetch_add(Word w, Value v) { return {Kind::fetch_add, w, v, 0}; }
+    static Rmw swap(Word w, Value v) { return {Kind::swap, w, v, 0}; }
     static Rmw compare_swap(Word w, Value expected, Value desired) {
         return {Kind::compare_swap, w, desired, expected};
     }

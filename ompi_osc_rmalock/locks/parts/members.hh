@@ -80,11 +80,11 @@
 // a line for each 512 nodes, and 2 lines for each record.
 #pragma once
 
-#include <array>
 #include <bit>
 
 #include "fabric/on_node.hh"
 #include "locks/lock_env.hh"
+#include "locks/parts/batch.hh"
 #include "locks/parts/drain.hh"
 #include "locks/parts/node_records.hh"
 #include "topology/tree.hh"
@@ -142,6 +142,7 @@ struct MemberWords {
 };
 static_assert(MemberWords::kIdleShift + MemberWords::kIdleBits == 61);
 static_assert(MemberLimits{}.idle < Value{1} << MemberWords::kIdleBits);
+static_assert(MemberWords::kNodesOfWord <= Batch::kMost);
 
 template <fabric::Fabric F>
 class Members : private MemberWords {
@@ -317,23 +318,6 @@ class Members : private MemberWords {
             for_each(Some{first, members}, visit);
         });
     }
-
-    /// Atomics on words of several nodes, all in one round trip.
-    class Batch {
-      public:
-        void add(const Rmw& rmw) { rmws_[size_++] = rmw; }
-        /// What they returned, in order.
-        const Value* done(F& fabric) {
-            if (size_ != 0)
-                fabric.fetch_each({rmws_.data(), size_}, {found_.data(), size_});
-            return found_.data();
-        }
-
-      private:
-        std::array<Rmw, kNodesOfWord> rmws_;
-        std::array<Value, kNodesOfWord> found_;
-        std::size_t size_ = 0;
-    };
 
     template <class Counter>
     void close_some(Rank target, Value phase, Word me, const Some& some, Counter&& counter,
