@@ -44,8 +44,8 @@ Case mutant(std::string lock, Failure expected, std::string configuration,
 }
 
 const std::vector<Script> kHoldAndWait = hold_and_wait();
-/// The same with the parts of ranks 0 and 1 changed: a writer comes to their counters in this
-/// order.
+/// The same with the parts of ranks 0 and 1 changed: the writer finds the reader that is inside at
+/// the other one of their counters.
 const std::vector<Script> kOtherWay = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
 
 template <class Fault = Sound>
@@ -97,6 +97,8 @@ void add_rma_rw_in_rounds(std::vector<Case>& cases) {
     cases.push_back(with_store_buffer(cases.back()));
     in_rounds("hold and wait N=1, other way", kOtherWay, rounds);
     in_rounds("hold and wait N=1", kHoldAndWait, rounds);
+    in_rounds("hold and wait N=1, last counter first", kHoldAndWait, rounds);
+    cases.back().program.last_first = true;
     in_rounds("hold and wait N=2", kHoldAndWait, rounds_of_nodes);
     in_rounds("hold and receive N=1", hold_and_receive(), rounds);
     in_rounds("readers meet inside N=1", meet_inside(), rounds);
@@ -121,6 +123,7 @@ void add_rma_rw_mutants(std::vector<Case>& cases) {
     cases.back().limits.look_past_deadlocks = true;
     mutant_in_rounds(NoReopen{}, "no_reopen", Failure::deadlock, "hold and wait N=1, other way",
                      kOtherWay);
+    mutant_in_rounds(NoReopen{}, "no_reopen", Failure::deadlock, "hold and wait N=1", kHoldAndWait);
     mutant_in_rounds(KeepsArrival{}, "keeps_arrival", Failure::deadlock, "1W+2R N=1", {w2, r1, r1});
     cases.push_back(mutant<RmaRwLocal<rma_fault::NoFlush>>("rma_rw/no_flush", Failure::deadlock,
                                                            "2W+1R N=1", {w2, w2, r2}, flat));

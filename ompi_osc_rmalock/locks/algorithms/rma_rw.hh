@@ -21,9 +21,10 @@
 //    writer acquire   acquire<N … 1>                                              L4, L7
 //                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
 //    set_counters_to_WRITE                                                        L6: 2-7
-//                     for each counter: v = FADD(ARRIVE, WRITE);  open = [v.GEN | v.readers]
-//                     until for each counter CAS(DEPART, open -> open ^ PAR) == open:
-//                         undo those that were closed;  for each counter: await DEPART == open
+//                     side by side: v = FADD(ARRIVE, WRITE);  open = [v.GEN | v.readers]
+//                     until side by side CAS(DEPART, open -> open ^ PAR) == open of all counters:
+//                         side by side: FADD(DEPART, PAR) of those that were closed
+//                         for each counter: await DEPART == open
 //                             and at the end of each round (patience.hh):         D9
 //                                 for each counter: ADD(ARRIVE, +ROUND, or -ROUND);  flush
 //    writer release   release<N … 1>, and at level 1                              L5, L8
@@ -60,19 +61,41 @@
 //       for it. A reader that has joined takes its arrival back: the writer did not count it, and
 //       it departs like the others.
 //
+// Side by side: the atomics of up to 64 counters in one round trip, in no order.
+//
+// Why the counters may be closed so: each CAS decides for its own counter, whatever the order. It
+// finds that all have departed there, and from then on no reader joins there. The writer goes in
+// only when it has closed every counter and opened none again. So all are closed at once: no reader
+// is inside, and none gets in.
+//
+// Why a counter that is opened again is as it was: the writer that has closed it adds PAR, which no
+// other process does, and the carry is lost. A reader decides by its FADD. If that finds the counter
+// closed, the reader takes its departure back and waits on; if open, it is inside, and the writer's
+// next CAS fails until it has gone. What the reader read of PAR before that is a hint.
+//
+// Why D9 holds: an attempt that fails leaves all counters open, those of its batch and of the
+// batches before. The writer begins its next round only after that. A reader that looks while its
+// counter is closed in passing misses this round. It looks again in the next one, which comes as
+// long as the writer waits.
+//
 // Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
 // counters once and waits for the readers that arrived before that, and for those of its rounds;
 // writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
-// counter is on the node. Writer uncontended: N atomics, then 2 per counter, or more with a wait
-// that polls DEPART; to release N atomics and a posted one per counter.
+// counter is on the node. Writer uncontended: N atomics, then 2 per counter, in 2 round trips for
+// each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter, in 2 round
+// trips for each 64, and a wait that polls DEPART. To release N atomics and a posted one per
+// counter, flushed in one round trip.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 
+#include "locks/parts/batch.hh"
 #include "locks/parts/patience.hh"
 #include "locks/parts/queue_tree.hh"
 
@@ -122,6 +145,8 @@ struct RmaRwWords {
 
 template <fabric::Fabric F>
 class RmaRw : private RmaRwWords {
+    using Rmw = fabric::Rmw;
+
   public:
     static constexpr LockTraits kTraits{.name = "rma_rw",
                                         .needs = {.queue_nodes = true, .tree = true}};
@@ -245,10 +270,10 @@ class RmaRw : private RmaRwWords {
         // Flag all before waiting for any: the counters drain side by side.
         Open open(counters_.elements());
         Value before = 0;
-        for (std::size_t g = 0; g < counters_.elements(); ++g) {
-            before = fabric_.fetch_add(counter(g, target), kWrite);
-            open[g] = all_departed(before);
-        }
+        fetch_in_batches(
+            fabric_, 0, counters_.elements(),
+            [&](std::size_t g) { return Rmw::fetch_add(counter(g, target), kWrite); },
+            [&](std::size_t g, Value found) { open[g] = all_departed(before = found); });
         fabric_.mode_changed();
         Drainage drainage{Rounds<F>(limits_.patience), round(before)};
         while (!close_all(target, open))
@@ -285,17 +310,39 @@ class RmaRw : private RmaRwWords {
     }
 
     /// From the moment at which all have departed, nobody joins them any more. While readers are
-    /// left at one counter, the others must stay open (D9).
+    /// left at one counter, the others must stay open (D9): then none is left closed.
     bool close_all(Rank target, const Open& open) {
-        for (std::size_t g = 0; g < counters_.elements(); ++g) {
-            const Word here = depart(counter(g, target));
-            if (fabric_.compare_swap(here, open[g], open[g] ^ kParity) == open[g])
+        for (std::size_t first = 0; first < counters_.elements(); first += Batch::kMost) {
+            const std::size_t end = std::min(first + Batch::kMost, counters_.elements());
+            const Value closed = close_some(target, open, first, end);
+            if (static_cast<std::size_t>(std::popcount(closed)) == end - first)
                 continue;
-            while (g-- > 0)
-                fabric_.fetch_add(depart(counter(g, target)), kParity);
+            open_again(target, first, closed);
             return false;
         }
         return true;
+    }
+    /// Of a batch of counters, that from `first` on. Returns which it has closed.
+    Value close_some(Rank target, const Open& open, std::size_t first, std::size_t end) {
+        Value closed = 0;
+        fetch_in_batches(
+            fabric_, first, end,
+            [&](std::size_t g) {
+                return Rmw::compare_swap(depart(counter(g, target)), open[g], open[g] ^ kParity);
+            },
+            [&](std::size_t g, Value found) { closed |= Value{found == open[g]} << (g - first); });
+        return closed;
+    }
+    /// All before `first`, and `closed` from there on.
+    void open_again(Rank target, std::size_t first, Value closed) {
+        const auto opens = [&](std::size_t g) {
+            return Rmw::fetch_add(depart(counter(g, target)), kParity);
+        };
+        fetch_in_batches(fabric_, 0, first, opens, [](std::size_t, Value) {});
+        Batch last;
+        for (; closed != 0; closed &= closed - 1)
+            last.add(opens(first + static_cast<std::size_t>(std::countr_zero(closed))));
+        last.done(fabric_);
     }
 
     /// T_R; see D6.
@@ -313,7 +360,8 @@ class RmaRw : private RmaRwWords {
         for (std::size_t g = 0; g < counters_.elements(); ++g)
             fabric_.add(counter(g, target), kWrite);
         // The next writer must not flag a counter before it is reset: its flag would be the one
-        // that clears WRITE, and the reset would set it.
+        // that clears WRITE, and the reset would set it. Posted, as a fetch_each would wake no
+        // reader that sleeps; of all homes, since flushes of single homes come one after another.
         fabric_.flush_all();
         fabric_.mode_changed();
     }

@@ -44,7 +44,7 @@ struct KeepsArrival : Sound {
     bool skips_fetch_add(Word w, Value v) { return w.slot == kArrive && v + Words::kArrival == 0; }
 };
 
-/// A writer that finds readers at one counter leaves those closed that it has come to before.
+/// A writer that finds readers at one counter leaves those closed that it has closed beside it.
 struct NoReopen : Sound {
     bool skips_fetch_add(Word w, Value v) { return w.slot == kDepart && v == kParity; }
 };
