@@ -20,19 +20,31 @@ WindowRequest two_nodes(const std::string& lock) {
     return {.lock = lock, .layout = {2, 1, 0}, .thresholds = kAsShipped};
 }
 
-/// `process(cluster, fabric, lock)` on rank 0 of two nodes, which has the lock.
-template <class Process>
-void on_rank_0(const std::string& lock, const Costs& costs, Process process) {
-    const Window window(two_nodes(lock));
+/// `on_each(cluster, fabric, lock)` is what each process does.
+template <class OnEach>
+void on_all_ranks(const WindowRequest& request, const Costs& costs, OnEach on_each) {
+    const Window window(request);
     Servers servers(window, 1);
-    const auto on_each = [&](Cluster& w, Rank rank) {
+    const auto start = [&](Cluster& w, Rank rank) {
         SimFabric fabric(w, rank);
-        if (rank == 0)
-            process(w, fabric, *make_lock(window, fabric));
+        on_each(w, fabric, *make_lock(window, fabric));
     };
-    Cluster cluster(window.request().layout, window.slots(), costs, 1, on_each,
+    Cluster cluster(window.request().layout, window.slots(), costs, 1, start,
                     servers.of_each_rank(), [&](Cluster& w, Rank self) { servers.serve(w, self); });
     cluster.run();
+}
+
+/// `process(cluster, fabric, lock)` on rank 0, which has the lock.
+template <class Process>
+void on_rank_0(const WindowRequest& request, const Costs& costs, Process process) {
+    on_all_ranks(request, costs, [&](Cluster& cluster, SimFabric& fabric, WindowLock& lock) {
+        if (fabric.self() == 0)
+            process(cluster, fabric, lock);
+    });
+}
+template <class Process>
+void on_rank_0(const std::string& lock, const Costs& costs, Process process) {
+    on_rank_0(two_nodes(lock), costs, process);
 }
 
 TEST(SimulatedLocks, AReaderOfAnotherNodesTargetPaysARoundTripAndItsService) {
@@ -156,6 +168,104 @@ TEST(SimulatedLocks, UncontendedPathsHaveTheVerbsOfTheComponent) {
                                 }));
             });
         }
+}
+
+// ---- words of many nodes, side by side ---------------------------------------------------------
+
+constexpr std::uint64_t kInOneTrip = 64; // fetch_each of as many words
+
+/// Round trips of rank 0 for `what`.
+template <class What>
+std::uint64_t round_trips(Cluster& cluster, What what) {
+    const std::uint64_t before = cluster.counts(0).round_trips;
+    what();
+    return cluster.counts(0).round_trips - before;
+}
+
+/// Of a writer of RMA-RW that nobody contends with, on nodes of one process: to acquire.
+std::uint64_t round_trips_of_writer(Rank nodes, Domain domain) {
+    std::uint64_t found = 0;
+    on_rank_0({.lock = "rma_rw/ungated", .layout = {nodes, 1, 0}, .thresholds = kAsShipped},
+              plain_costs(domain), [&](Cluster& cluster, SimFabric&, WindowLock& lock) {
+                  locks::Hold hold;
+                  found = round_trips(cluster, [&] { hold = lock.acquire(0, true); });
+                  lock.release(0, true, hold);
+              });
+    return found;
+}
+
+TEST(SimulatedLocks, AWriterOfRmaRwVisitsTheCountersOfSixtyFourNodesInOneRoundTrip) {
+    // To flag them, and to close them. The queue is on the node.
+    EXPECT_EQ(round_trips_of_writer(3, Domain::cpu), 2U);
+    EXPECT_EQ(round_trips_of_writer(50, Domain::cpu), 2U);
+    EXPECT_EQ(round_trips_of_writer(2 * kInOneTrip + 1, Domain::cpu), 2U * 3);
+    // There adapters do the atomics on the own node as well.
+    const std::uint64_t on_three = round_trips_of_writer(3, Domain::nic);
+    EXPECT_EQ(round_trips_of_writer(50, Domain::nic), on_three);
+    EXPECT_EQ(round_trips_of_writer(kInOneTrip + 1, Domain::nic), on_three + 2);
+}
+
+TEST(SimulatedLocks, AWriterOfRmaRwOpensTheCountersOfAllBatchesAgain) {
+    // It finds the reader at the last counter, and waits for that; had it left one of the others
+    // closed, it would wait for ever.
+    constexpr Rank kNodes = 2 * kInOneTrip + 1;
+    constexpr Time kReads = std::chrono::milliseconds(5);
+    Time written{};
+    on_all_ranks({.lock = "rma_rw/ungated", .layout = {kNodes, 1, 0}, .thresholds = kAsShipped},
+                 plain_costs(Domain::cpu),
+                 [&](Cluster& cluster, SimFabric& fabric, WindowLock& lock) {
+                     const Rank self = fabric.self();
+                     if (self == kNodes - 1) {
+                         const locks::Hold hold = lock.acquire(0, false);
+                         cluster.pass(self, kReads);
+                         lock.release(0, false, hold);
+                     } else if (self == 0) {
+                         cluster.pass(self, kReads / 2);
+                         const locks::Hold hold = lock.acquire(0, true);
+                         written = cluster.now();
+                         lock.release(0, true, hold);
+                     }
+                 });
+    EXPECT_GE(written, kReads);
+}
+
+/// Of an exclusive that closes the gate while a process of each other node is in a lock_all that it
+/// entered by the counter of its node.
+std::uint64_t round_trips_of_closer(Rank nodes) {
+    constexpr Time kAllIn = std::chrono::seconds(1), kAllOut = 2 * kAllIn;
+    std::uint64_t found = 0;
+    const auto until = [](Cluster& cluster, Rank self, Time time) {
+        cluster.pass(self, time - cluster.now());
+    };
+    on_all_ranks({.lock = "pf_mcs", .layout = {nodes, 1, 0}, .thresholds = kAsShipped},
+                 plain_costs(Domain::cpu),
+                 [&](Cluster& cluster, SimFabric& fabric, WindowLock& lock) {
+                     const Rank self = fabric.self();
+                     if (self == 0) {
+                         until(cluster, self, kAllIn);
+                         locks::Hold hold;
+                         found = round_trips(cluster, [&] { hold = lock.acquire(0, true); });
+                         EXPECT_GE(cluster.now(), kAllOut);
+                         lock.release(0, true, hold);
+                         return;
+                     }
+                     constexpr unsigned kInARow = 2000; // and the gate is for lock_alls
+                     for (unsigned i = 0; i < kInARow; ++i) {
+                         lock.acquire_all();
+                         lock.release_all();
+                     }
+                     lock.acquire_all();
+                     until(cluster, self, kAllOut);
+                     lock.release_all();
+                 });
+    return found;
+}
+
+TEST(SimulatedLocks, AnExclusiveClosesTheGateOfManyNodesInAsManyRoundTripsAsOfFew) {
+    const std::uint64_t on_three = round_trips_of_closer(3);
+    EXPECT_EQ(round_trips_of_closer(50), on_three);
+    // The looks at the counts of 64 nodes, and the names in them.
+    EXPECT_EQ(round_trips_of_closer(kInOneTrip + 6), on_three + 2);
 }
 
 // ---- benchmarks --------------------------------------------------------------------------------

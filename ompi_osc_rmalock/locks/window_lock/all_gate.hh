@@ -130,9 +130,10 @@
 // their nodes, the lock's own twice. lock_all in mode 3 one read and one CAS, and one atomic to
 // leave, all on the own node; in the others one atomic, and one to leave, at rank 0. A change of
 // mode is an atomic for every node, all for one round trip, and again to tell those that wait; from
-// 3 to 2 a read as well, and another round trip, and one for each node whose lock_alls are inside;
-// from 0 to 2 the same, and a visit to each target that is held. A process that waits reads G once,
-// and one of each node again when a change is told: an atomic for every node, for one round trip.
+// 3 to 2 a read of each as well, and one or two atomics of each where lock_alls are inside: up to
+// three round trips for each 64 nodes; from 0 to 2 the reads, and a visit to each target that is
+// held. A process that waits reads G once, and one of each node again when a change is told: an
+// atomic for every node, for one round trip.
 // Windows of one node have no mode 3 and no holder records: all is on the node, and all P targets
 // are visited. Memory: 7 words per rank, of which 1 is used per window, 1 per process and 5 per
 // node; and the holder records.

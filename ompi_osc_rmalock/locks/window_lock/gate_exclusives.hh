@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "locks/parts/batch.hh"
 #include "locks/window_lock/gate_parts.hh"
 
 namespace rmalock::locks {
@@ -172,30 +173,43 @@ class GateExclusives {
 
     /// Until nobody is inside by any L, all of which are closed: no count grows any more.
     void await_nobody_counted() {
-        constexpr std::size_t kAtOnce = 64;
-        std::array<Value, kAtOnce> memory;
+        std::array<Value, Batch::kMost> memory;
         Value to_come = 0;
-        for (std::size_t node = 0; node < parts_.nodes.size(); node += kAtOnce) {
-            const auto some =
-                parts_.nodes.subspan(node).first(std::min(kAtOnce, parts_.nodes.size() - node));
+        for (std::size_t node = 0; node < parts_.nodes.size(); node += Batch::kMost) {
+            const auto some = parts_.nodes.subspan(node).first(
+                std::min(Batch::kMost, parts_.nodes.size() - node));
             const std::span counts = std::span(memory).first(some.size());
             parts_.fabric.scan(some, parts_.count.slot, 1, counts);
-            for (std::size_t i = 0; i < some.size(); ++i)
-                to_come +=
-                    NodeCount::inside(counts[i]) != 0 && tells_me({some[i], parts_.count.slot});
+            to_come += leave_name(some, counts);
         }
         if (to_come == 0)
             return;
         parts_.fabric.await(parts_.gone, fabric::equals(to_come));
         parts_.fabric.fetch_add(parts_.gone, Value{0} - to_come);
     }
-    /// Whether lock_alls are still inside by `count`: the last of them to leave adds to GONE then.
-    bool tells_me(Word count) {
+    /// In the L of those nodes whose `counts` were not 0. Returns at how many of them the last
+    /// lock_all is still to leave, which then adds to GONE. All names go in one round trip, and so
+    /// do those that are taken back.
+    Value leave_name(std::span<const Rank> some, std::span<const Value> counts) {
         const Value me = NodeCount::named(parts_.fabric.self());
-        if (NodeCount::inside(parts_.fabric.fetch_add(count, me)) != 0)
-            return true;
-        parts_.fabric.fetch_add(count, Value{0} - me);
-        return false;
+        Batch names, taken_back;
+        std::array<Rank, Batch::kMost> named;
+        std::size_t asked = 0;
+        for (std::size_t i = 0; i < some.size(); ++i)
+            if (NodeCount::inside(counts[i]) != 0) {
+                names.add(fabric::Rmw::fetch_add({some[i], parts_.count.slot}, me));
+                named[asked++] = some[i];
+            }
+        const Value* const found = names.done(parts_.fabric);
+        Value to_come = 0;
+        for (std::size_t i = 0; i < asked; ++i)
+            if (NodeCount::inside(found[i]) != 0)
+                ++to_come;
+            else
+                taken_back.add(
+                    fabric::Rmw::fetch_add({named[i], parts_.count.slot}, Value{0} - me));
+        taken_back.done(parts_.fabric);
+        return to_come;
     }
 
     /// R5, if enough came in a row. `seen` is what G was when this exclusive entered.
