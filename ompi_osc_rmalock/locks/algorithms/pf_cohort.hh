@@ -66,8 +66,7 @@
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
 //           flush(the cohort's qnode)
 //           if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
-//    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon, and it
-//           is a member
+//    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
 //
 // Deviations from the first design
 //   P1  A node becomes a member by one of its readers, which is inside by way of home and has to
@@ -109,10 +108,10 @@
 // one then waits for T_W more.
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
-// beside 2 gets and 3 atomics (reader; where CPUs do the atomics 4, elsewhere a get more), and 2 of
-// each (writer) on the own node, all by CPUs. Member's reader, and one that comes behind another one:
-// nothing. Among other writers: to acquire 1 atomic and 1 posted put. A change of phase with M
-// members: 2 atomics and 1 posted add each, 2 gets of the map. Hand-over in the node 1 posted put on it, to another node 1 posted
+// beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
+// own node. Member's reader, and one that comes behind another one: nothing. Among other writers:
+// to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
+// add each, 2 gets of the map. Hand-over in the node 1 posted put on it, to another node 1 posted
 // put off it. In the nic domain cohorts are CPUs' as well, but the counters of members are the
 // adapter's, because they are closed from other nodes: a member's reader pays two atomics. Memory
 // at each rank: a line for the home record, one for the map of members for each 512 nodes, 3 for
@@ -120,6 +119,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "locks/lock_env.hh"
 #include "locks/parts/cohort.hh"
@@ -288,7 +288,8 @@ class PfCohort : private PfCohortWords {
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
         const bool of_home = nodes_.element(target) == my_node_;
-        bool may_join = (!of_home || members_at_home_) && members_.possible(a, target); // P6
+        bool may_join = (!of_home || members_at_home_.load(std::memory_order_relaxed)) && // P6
+                        members_.possible(a, target);
         const Value arrived = may_join ? members_.arrive(a, of_home) : 0;
         bool at_member = MemberWords::is_member(arrived);
         if (at_member && members_.foreign(a, target, arrived))
@@ -300,11 +301,12 @@ class PfCohort : private PfCohortWords {
         if (role == Role::follower)
             return {kByGroup};
         const Value s = fabric_.fetch_add(word(target, kS), kReader1);
-        members_at_home_ = of_home ? has_members(s) : members_at_home_;
+        if (of_home)
+            note_members_at_home(s);
         const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
         const auto joins = [&](Value together) { // P7
             return may_join && !at_member && !guest &&
-                   (of_home ? has_members(s) : members_.pays(a, phase(s), together));
+                   (of_home ? has_members(s) : members_.pays(a, arrived, phase(s), together));
         };
         return role == Role::leader ? admit_group(target, group, joins)
                                     : Hold{joins(1) ? kJoins : kByHome};
@@ -414,6 +416,12 @@ class PfCohort : private PfCohortWords {
         const Word at = record(my_node_, target);
         return {field(at, kHere), field(at, kGroup), NodeRecords::key(target)};
     }
+    /// A reader of a target of the own node has met `s` there.
+    void note_members_at_home(Value s) {
+        if (members_at_home_.load(std::memory_order_relaxed) != has_members(s))
+            members_at_home_.store(has_members(s), std::memory_order_relaxed); // a hint alone
+    }
+
     /// For a leader that is in.
     Hold admit_group(Rank target, const typename Group::Words& words, auto&& joins) {
         const auto admitted = group_.admit(words, joins);
@@ -571,9 +579,7 @@ class PfCohort : private PfCohortWords {
             return;
         fabric_.await_until(
             counter(my_node_, target),
-            [this](Value v) {
-                return !MemberWords::is_member(v) || MemberWords::arrivals(v) >= limits_.t_r;
-            },
+            [this](Value v) { return MemberWords::arrivals(v) >= limits_.t_r; },
             fabric_.after(limits_.hold));
     }
 
@@ -615,7 +621,7 @@ class PfCohort : private PfCohortWords {
     LockLimits limits_;
     /// Whether a target of the own node had members when the process registered there last. A hint:
     /// while it is not set, readers of these targets pay nothing for members (P6).
-    bool members_at_home_ = false;
+    std::atomic<bool> members_at_home_{false};
 };
 
 } // namespace rmalock::locks

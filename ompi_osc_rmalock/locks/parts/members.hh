@@ -12,25 +12,23 @@
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
 //           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
 //       KEY the target whose member the node is, or is being made; 0: none's
-//       COUNT [ GEN:1 | readers:63 ]           of the node, in by way of home in the phase of GEN; by CPUs
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member
 //    GONE of a waiting writer's qnode (qnodes.hh): so many counters have drained
 //
-//    arrive   adapters do the atomics, or the target is on the node: v = GET(A)
-//             v.MB, or else:  v = FADD(A, 1)                 // the one atomic of a member's reader
+//    arrive   on the target's node: v = GET(A);  !v.MB: go home
+//             v = FADD(A, 1)                                 // the one atomic of a member's reader
 //             v.MB:  if v.W: await A.GEN != v.GEN, or give up
 //                    in
-//             !v.MB: take the lock at home
-//    pays     by a reader that is in by way of home: COUNT of its phase is K_in with it. A reader
-//             that finds another phase there starts a new count.
+//             !v.MB: take the lock at home; v.arrivals says how many of the node have done so since
+//                    the phase of v.GEN began. A reader that finds another phase there starts a new
+//                    count.
 //    give up  until CAS(A, a -> a - 1) == a:  if a.GEN != v.GEN: in
 //    depart   o = FADD(D, -1 reader)
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
 //    join     by a reader that is inside by way of home:
-//             if CAS(KEY, 0 -> t) == 0: SWAP(COUNT, 0);  SWAP(A, [GEN = S.PH | MB | 0])
-//                                       FADD(MAP, bit)
+//             if CAS(KEY, 0 -> t) == 0: SWAP(A, [GEN = S.PH | MB | 0]);  FADD(MAP, bit)
 //    close    by the owner, for each member: a = SWAP(A, [GEN = S.PH | W | MB | 0])
 //                 if a.arrivals: o = FADD(D, +a.arrivals)
 //                     if o.inside + a.arrivals: o = FADD(D, me)
@@ -50,7 +48,7 @@
 // finds the counter still closed: no swap has found it then, and none will. (A count that is taken
 // back by addition may be found by a swap first.) The get before the arrival is a hint: a reader that
 // is told too late of a member goes home, where it may go at any time. An arrival that met no member
-// is matched by no departure; joining drops it from the count. `inside` counts modulo 2^24:
+// is matched by no departure; joining and leaving drop it from the count. `inside` counts modulo 2^24:
 // departures of a phase without writers may be many, but not that many readers are inside.
 //
 // Why GEN is enough: a reader that waits for it to flip has arrived behind a swap. The next swap
@@ -74,15 +72,13 @@
 // Why it has to be flushed: a swap of the next owner that comes before the open sees W, and the
 // open then clears the W that it has set.
 //
-// Cost off node: reader none; where its node is no member, no verb of an adapter on the node either.
-// Owner, for each member: close 2 atomics, 3 if readers are inside, those of up to 64 members in one
-// round trip each time; open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP,
-// a line for each 512 nodes, and 2 lines for each record.
+// Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside, those of
+// up to 64 members in one round trip each time; open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP, a line for each 512
+// nodes, and 2 lines for each record.
 #pragma once
 
 #include <bit>
 
-#include "fabric/on_node.hh"
 #include "locks/lock_env.hh"
 #include "locks/parts/batch.hh"
 #include "locks/parts/drain.hh"
@@ -96,10 +92,7 @@ struct MemberWords {
     // Of a counter: A and KEY on its first line, D (DrainWord) on its second.
     // KEY: the target whose member the node is, or is being made. A CAS from 0 sets it, so of
     // several readers one makes the node a member. It is 0 again only when the bit of MAP is gone.
-    // COUNT: readers by way of home, before the node is a member. A hint: one that another reader
-    // overtakes, or that is another target's, makes a node join too late or too soon. CPUs count, so
-    // a reader of no member costs its adapter nothing.
-    static constexpr Slot kArrivals = 0, kKey = 1, kCount = 2, kDepartures = fabric::kWordsPerLine,
+    static constexpr Slot kArrivals = 0, kKey = 1, kDepartures = fabric::kWordsPerLine,
                           kCounterSlots = 2 * fabric::kWordsPerLine;
     /// GONE of a qnode; 0-3 are in mcs_queue.hh, drain.hh, push_list.hh. Each counter that the
     /// drainer has left its name in adds 1, by the last reader to depart. It is an atomic, and the
@@ -118,8 +111,8 @@ struct MemberWords {
     /// is inside by a counter that the next owner passes over.
     static constexpr Value kMember = Value{1} << 61;
     /// GEN: the phase that the count is of. The open flips it, by the carry out of W: a reader that
-    /// saw W is in when it differs, even if the next owner has set W again. In COUNT it begins the
-    /// count anew, so that readers of several phases do not make the node a member.
+    /// saw W is in when it differs, even if the next owner has set W again. At a node that is no
+    /// member it begins the count anew, so that readers of several phases do not make it one.
     static constexpr unsigned kGenerationShift = 63;
     static constexpr Value of_generation(Value phase) { return phase << kGenerationShift; }
     static constexpr Value generation(Value a) { return a >> kGenerationShift; }
@@ -158,8 +151,7 @@ class Members : private MemberWords {
     /// The map is slots `map`... of every rank; a node's counter is where the lock says. `shared`:
     /// other targets may have it.
     Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits, bool shared)
-        : fabric_(fabric), near_(fabric), map_(map), nodes_(nodes), limits_(limits),
-          shared_(shared) {}
+        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits), shared_(shared) {}
 
     /// Whether a node may join that keeps its readers of `target` at `a`.
     bool possible(Word a, Rank target) {
@@ -169,10 +161,10 @@ class Members : private MemberWords {
         return key == 0 || key == NodeRecords::key(target);
     }
 
-    /// Counts the caller in at a member. Returns what A was. `looks`: by a get first, so that no
-    /// member is counted in at. Where adapters do the atomics a reader looks in any case.
+    /// Counts the caller in at a member. Returns what A was. `looks`: by a get first, so that where
+    /// none is nothing is counted.
     Value arrive(Word a, bool looks) {
-        if (looks || fabric_.domain() == fabric::Domain::nic)
+        if (looks)
             if (const Value seen = fabric_.get(a); !is_member(seen))
                 return seen;
         return fabric_.fetch_add(a, kArrival);
@@ -206,18 +198,14 @@ class Members : private MemberWords {
         fabric_.add(field(qnode_of(DrainWord::drainer(o)), kGone), kGone1);
     }
 
-    /// For a reader that is inside by way of home, in `phase`. `together`: with it, those that followed
-    /// it (reader_group.hh). Returns whether it pays that its node joins.
-    bool pays(Word a, Value phase, Value together) {
-        if (together >= limits_.k_in)
-            return true;
-        const Word count = field(a, kCount);
-        const Value seen = near_.get(count);
-        if (generation(seen) == phase)
-            return arrivals(near_.fetch_add(count, together)) + together >= limits_.k_in;
-        // Somebody else's in between makes it fail; that one starts the count, then.
-        near_.compare_swap(count, seen, of_generation(phase) | together);
-        return false;
+    /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
+    /// `together`: with it, those that followed it (reader_group.hh). Returns whether it pays to join.
+    bool pays(Word a, Value arrived, Value phase, Value together) {
+        if (generation(arrived) == phase)
+            return arrivals(arrived) + together >= limits_.k_in;
+        // Somebody else's arrival in between makes it fail; that one starts the count, then.
+        fabric_.compare_swap(a, arrived + together, of_generation(phase) | together);
+        return together >= limits_.k_in;
     }
 
     /// Makes `node`, whose counter is `a`, a member. `phase_now` is asked only if it is not one.
@@ -226,7 +214,6 @@ class Members : private MemberWords {
         // Another reader may be faster, or will be.
         if (fabric_.compare_swap(field(a, kKey), 0, NodeRecords::key(target)) != 0)
             return false;
-        near_.swap(field(a, kCount), 0);
         fabric_.swap(a, of_generation(phase_now()) | kMember);
         fabric_.fetch_add(map(target, node), bit(node));
         return true;
@@ -390,7 +377,6 @@ class Members : private MemberWords {
     }
 
     F& fabric_;
-    fabric::OnNode<F> near_;
     Slot map_;
     const topology::Level& nodes_;
     MemberLimits limits_;
