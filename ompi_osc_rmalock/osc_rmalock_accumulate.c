@@ -54,6 +54,10 @@ static rmalock_kind_t kind_of(const struct ompi_datatype_t* predefined) {
     if (1 != predefined->super.nbElems) { /* a pair of two of a kind, in Fortran */
         return RMALOCK_KIND_OTHER;
     }
+    /* MPI_Offset is signed; Open MPI describes it by an unsigned element. */
+    if (&ompi_mpi_offset.dt == predefined) {
+        return RMALOCK_KIND_SIGNED;
+    }
     switch (predefined->super.id) {
     case OPAL_DATATYPE_INT1:
     case OPAL_DATATYPE_INT2:

@@ -111,6 +111,53 @@ static void pairs(void) {
     operations_and_types(PAIR);
 }
 
+// --- Numbers that are negative if their type is signed -------------------------------------------
+
+enum { PLUS = 5, MINUS = -3 };
+
+/// Accumulates MINUS onto PLUS, `count` times, and fetches what comes of it.
+static void meet(const struct window* w, const struct basic* b, MPI_Op op, int target, int count,
+                 char* result) {
+    char from[EACH * WIDEST], onto[EACH * WIDEST];
+    const MPI_Aint place = at(w, target, (MPI_Aint)EACH * WIDEST * T.rank);
+    for (int i = 0; i < count; ++i) {
+        basic_set(b, element(b, from, i), MINUS);
+        basic_set(b, element(b, onto, i), PLUS);
+    }
+    OK(MPI_Accumulate(onto, count, b->type, target, place, count, b->type, MPI_REPLACE, w->win));
+    OK(MPI_Accumulate(from, count, b->type, target, place, count, b->type, op, w->win));
+    OK(MPI_Get_accumulate(NULL, 0, b->type, result, count, b->type, target, place, count, b->type,
+                          MPI_NO_OP, w->win));
+    OK(MPI_Win_flush(target, w->win));
+}
+
+/// MPI_MAX and MPI_MIN compare as C does. MPI_Reduce_local is not asked: Open MPI takes MPI_OFFSET for
+/// unsigned, and MPI_UNSIGNED_LONG for signed.
+static void signs(void) {
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)EACH * WIDEST * T.ranks, 1))
+        return;
+    const int target = (T.rank + 1) % T.ranks;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int k = 0; k < BASICS; ++k) {
+        const struct basic* b = &basics[k];
+        for (int max = 0; max < 2; ++max)
+            for (int count = 1; count <= EACH; count += EACH - 1) {
+                char result[EACH * WIDEST], expected[WIDEST];
+                if ((b->class & operations[0].classes) == 0) // those of MPI_MAX
+                    continue;
+                meet(&w, b, max ? MPI_MAX : MPI_MIN, target, count, result);
+                basic_set(b, expected, (b->is_signed != 0) == (max != 0) ? PLUS : MINUS);
+                for (int i = 0; i < count; ++i)
+                    CHECK_THAT(basic_equal(b, expected, element(b, result, i)),
+                               "%s %s: element %d of %d is wrong", max ? "MAX" : "MIN", b->name, i,
+                               count);
+            }
+    }
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+
 // --- Derived types -------------------------------------------------------------------------------
 
 enum { ELEMENTS = 12 };
@@ -740,6 +787,7 @@ static const struct test_case cases[] = {
     {.name = "complexes", .run = complexes, .each = IN_ANY},
     {.name = "logicals_and_bytes", .run = logicals_and_bytes, .each = IN_ANY},
     {.name = "pairs", .run = pairs, .each = IN_ANY},
+    {.name = "signs", .run = signs, .each = IN_ANY},
     {.name = "derived_types", .run = derived_types, .each = IN_ANY},
     {.name = "absolute_and_absent_origins", .run = absolute_and_absent_origins, .each = IN_ANY},
     {.name = "zero_counts_and_proc_null", .run = zero_counts_and_proc_null, .each = IN_ANY},

@@ -28,14 +28,15 @@ struct basic {
     size_t value; // bytes of the value
     size_t index; // offset of a pair's index, 0 if there is none
     size_t bytes; // extent
+    bool is_signed;
 };
 
 #define INTEGER_ROW(type, class, c)                                                                \
-    { #type, type, class, 'i', sizeof(c), 0, sizeof(c) }
+    { #type, type, class, 'i', sizeof(c), 0, sizeof(c), (c)-1 < (c)1 }
 #define REAL_ROW(type, class, c)                                                                   \
-    { #type, type, class, 'f', sizeof(c), 0, sizeof(c) }
+    { #type, type, class, 'f', sizeof(c), 0, sizeof(c), true }
 #define COMPLEX_ROW(type, c)                                                                       \
-    { #type, type, COMPLEX, 'c', 2 * sizeof(c), 0, 2 * sizeof(c) }
+    { #type, type, COMPLEX, 'c', 2 * sizeof(c), 0, 2 * sizeof(c), true }
 #define PAIR_ROW(type, kind, c)                                                                    \
     {                                                                                              \
 #type, type, PAIR, kind, sizeof(c),                                                        \
@@ -48,7 +49,8 @@ struct basic {
             sizeof(struct {                                                                        \
                 c v;                                                                               \
                 int i;                                                                             \
-            })                                                                                     \
+            }),                                                                                    \
+            true                                                                                   \
     }
 
 static const struct basic basics[] = {
