@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ std::string path_of(const std::string& folder, const SegmentFile::Name& name) {
 
 std::string path_of_descriptor(const SegmentFile::Name& name) {
     return "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.descriptor);
+}
+
+/// Beyond the limit the kernel ends a process that lets a file grow, by SIGXFSZ. A program that asks for
+/// memory knows of no file, so it is told instead.
+bool is_beyond_file_limit(std::size_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur; // none is the highest
 }
 
 int reserve(const OpenFile& file, Range mine) {
@@ -140,6 +148,8 @@ int OpenFile::open(const std::string& folder, const SegmentFile::Name& name) {
 }
 
 int Segment::map(const OpenFile& file, std::size_t bytes, Range mine, Segment& segment) {
+    if (is_beyond_file_limit(bytes))
+        return EFBIG;
     // All processes set the same size, in any order.
     if (ftruncate(file.descriptor(), static_cast<off_t>(bytes)) != 0)
         return errno;
