@@ -44,5 +44,26 @@ TEST(ThreadNumber, ThreadsHaveOneEachAndGiveItBack) {
     EXPECT_EQ(thread_number(), mine);
 }
 
+/// Made before a thread has a number, so it is destroyed when the number has been given back.
+struct Late {
+    unsigned* number = nullptr;
+    ~Late() {
+        if (number != nullptr)
+            *number = thread_number();
+    }
+};
+thread_local Late late;
+
+/// Another thread may have its number by then: two with one mark would undo each other's.
+TEST(ThreadNumber, AThreadThatEndsHasNone) {
+    unsigned before = kNumberedThreads, after = 0;
+    std::thread([&] {
+        late.number = &after;
+        before = thread_number();
+    }).join();
+    EXPECT_LT(before, kNumberedThreads);
+    EXPECT_EQ(after, kNumberedThreads);
+}
+
 } // namespace
 } // namespace rmalock::window

@@ -5,6 +5,10 @@
 namespace rmalock::window {
 namespace {
 
+/// Apart from the number, which a destructor makes slower to read.
+constexpr unsigned kNotYet = ~0U;
+constinit thread_local unsigned known = kNotYet;
+
 /// A bit for each number. The thread that gives one back releases its marks of elements, and the next
 /// one with that number acquires them: the end of an old mark must not undo a new one.
 std::atomic<unsigned> taken{0};
@@ -21,7 +25,10 @@ class Number {
                 return;
         }
     }
+    /// Destructors that run later in this thread may still accumulate; the next thread may have the
+    /// number by then.
     ~Number() {
+        known = kNumberedThreads;
         if (number_ < kNumberedThreads)
             taken.fetch_and(~(1U << number_), std::memory_order_release);
     }
@@ -32,10 +39,6 @@ class Number {
   private:
     unsigned number_ = 0;
 };
-
-/// Apart from the number, which a destructor makes slower to read.
-constexpr unsigned kNotYet = ~0U;
-constinit thread_local unsigned known = kNotYet;
 
 [[gnu::noinline]] unsigned take_number() {
     thread_local const Number mine;
