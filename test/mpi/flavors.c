@@ -657,6 +657,55 @@ static void dynamic_attach_in_an_epoch(void) {
     OK(MPI_Win_free(&win));
 }
 
+/// Of two regions at each rank the first int and the last: one type, with absolute addresses.
+static MPI_Datatype ends_of(const MPI_Aint* regions, int last) {
+    const MPI_Aint places[] = {regions[0], MPI_Aint_add(regions[1], last * (MPI_Aint)sizeof(int))};
+    MPI_Datatype type;
+    MPI_Type_create_hindexed_block(2, 1, places, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/// Types that count from displacement 0, of all targets, of the process itself as well.
+static void dynamic_absolute_types(void) {
+    enum { INTS = 16 };
+    int a[INTS] = {0}, b[INTS] = {0};
+    MPI_Win win;
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    OK(MPI_Win_attach(win, a, sizeof a));
+    OK(MPI_Win_attach(win, b, sizeof b));
+    MPI_Aint* all = malloc(sizeof *all * 2 * (size_t)T.ranks);
+    gather_addresses((int* const[]){a, b}, 2, all);
+    for (int t = 0; t < T.ranks; ++t) {
+        const int from[] = {100 * T.rank + t, 1000 + T.rank}, one[] = {1, 2};
+        int to[] = {0, 0}, first = 0;
+        MPI_Datatype ends = ends_of(all + 2 * t, INTS - 1), start;
+        MPI_Type_create_hindexed_block(1, 1, all + 2 * t, MPI_INT, &start);
+        MPI_Type_commit(&start);
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, t, 0, win));
+        OK(MPI_Put(from, 2, MPI_INT, t, 0, 1, ends, win));
+        OK(MPI_Win_flush(t, win));
+        OK(MPI_Accumulate(one, 2, MPI_INT, t, 0, 1, ends, MPI_SUM, win));
+        OK(MPI_Accumulate(one, 1, MPI_INT, t, 0, 1, start, MPI_SUM, win));
+        OK(MPI_Win_flush(t, win));
+        OK(MPI_Get(to, 2, MPI_INT, t, 0, 1, ends, win));
+        OK(MPI_Get(&first, 1, MPI_INT, t, 0, 1, start, win));
+        OK(MPI_Win_unlock(t, win));
+        CHECK_EQ(from[0] + 2, to[0]);
+        CHECK_EQ(from[1] + 2, to[1]);
+        CHECK_EQ(from[0] + 2, first);
+        MPI_Type_free(&ends);
+        MPI_Type_free(&start);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(all);
+    OK(MPI_Win_detach(win, a));
+    OK(MPI_Win_detach(win, b));
+    OK(MPI_Win_free(&win));
+}
+
 static const struct test_case cases[] = {
     {.name = "attributes", .run = attributes, .each = IN_ANY},
     {.name = "name_group_and_info", .run = name_group_and_info, .each = IN_ANY},
@@ -680,6 +729,7 @@ static const struct test_case cases[] = {
     {.name = "shared_query_proc_null", .run = shared_query_proc_null, .needs = IN_SHARED},
     {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},
     {.name = "dynamic_many_regions", .run = dynamic_many_regions, .needs = IN_DYNAMIC},
+    {.name = "dynamic_absolute_types", .run = dynamic_absolute_types, .needs = IN_DYNAMIC},
     {.name = "dynamic_attach_again", .run = dynamic_attach_again, .needs = IN_DYNAMIC},
     {.name = "dynamic_empty_regions", .run = dynamic_empty_regions, .needs = IN_DYNAMIC},
     {.name = "dynamic_attach_in_an_epoch", .run = dynamic_attach_in_an_epoch, .needs = IN_DYNAMIC},

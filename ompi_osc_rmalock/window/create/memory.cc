@@ -152,14 +152,15 @@ bool reads(const BeaconAddress& peer) {
 
 int copy(Direction direction, const rmalock_layout_t& origin_side,
          const rmalock_layout_t& target_side, const TargetAddress& place) {
-    if (place.direct != nullptr)
+    if (place.pid == 0) {
+        const auto start = reinterpret_cast<std::uintptr_t>(place.direct);
         return for_each_run(origin_side, target_side,
                             [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
                                 copy_mapped(direction, reinterpret_cast<void*>(origin),
-                                            place.direct + static_cast<std::ptrdiff_t>(offset),
-                                            bytes);
+                                            reinterpret_cast<std::byte*>(start + offset), bytes);
                                 return 0;
                             });
+    }
     KernelCopy kernel(direction, place);
     const int error =
         for_each_run(origin_side, target_side,

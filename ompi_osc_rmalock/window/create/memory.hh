@@ -42,11 +42,13 @@ struct IntrinsicSizes {
 
 /// An address in a target's memory.
 struct TargetAddress {
-    std::byte* direct = nullptr; ///< where this process can load and store it; or null
+    /// Where this process can load and store it; else null. In DYNAMIC windows displacement 0 of its own
+    /// memory, from which types with absolute addresses count, is null as well.
+    std::byte* direct = nullptr;
     /// Through the kernel: in the owner's address space. Through the network: bytes from the start
     /// of the owner's memory; in DYNAMIC windows an address.
     std::uint64_t address = 0;
-    pid_t pid = 0;        ///< through the kernel: of the owner
+    pid_t pid = 0;        ///< through the kernel: of the owner; else 0
     bool network = false; ///< on another node
 };
 
