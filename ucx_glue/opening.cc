@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <iterator>
 #include <mutex>
 #include <sstream>
@@ -88,31 +89,41 @@ bool links_by_tcp(const Networks& networks) {
     return networks.tcp && !networks.adapters;
 }
 
-/// Unless the user says something:
-///
-/// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
-/// answer: with its own 8 KiB five for 32 KiB. They are longer.
-///
-/// It connects two devices of a host for rendezvous, which nothing here uses: a descriptor for
-/// each. One device has to do. Where there are adapters as well, their ports may share puts.
+/// Whether the user has set one of these.
+bool is_set(std::initializer_list<const char*> variables) {
+    return std::ranges::any_of(variables,
+                               [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+/// Unless the user says something: UCX connects two devices of a host for rendezvous, which nothing
+/// here uses: a descriptor for each. One device has to do.
 ///
 /// From 1.18 on its second set of protocols connects all devices of a host, whatever it is told of
 /// rendezvous. The first set does not; old versions take that one by themselves.
+Settings one_device() {
+    Settings settings;
+    if (is_set({"UCX_MAX_RNDV_RAILS", "UCX_MAX_RNDV_LANES"}))
+        return settings;
+    settings.emplace_back("MAX_RNDV_RAILS", "1");
+    if (!is_set({"UCX_PROTO_ENABLE"}))
+        settings.emplace_back("PROTO_ENABLE", "n");
+    return settings;
+}
+
+/// UCX does puts and gets over TCP in pieces, each of which takes a call of the system and most an
+/// answer: with its own 8 KiB five for 32 KiB. They are longer, unless the user says something.
+/// Where there are adapters as well, their ports may share puts.
 Settings tcp_settings(const OpenOptions& options, const Networks& networks) {
     Settings wanted, settings;
-    if (std::getenv("UCX_TCP_TX_SEG_SIZE") == nullptr)
+    if (!is_set({"UCX_TCP_TX_SEG_SIZE"}))
         wanted.emplace_back("TX_SEG_SIZE", "64k");
     if (options.connects_in_progress)
         wanted.emplace_back("CONN_NB", "y");
     for (const auto& [option, value] : wanted)
         if (const char* const name = tcp_option(option, value); name != nullptr)
             settings.emplace_back(name, value);
-    if (links_by_tcp(networks) && std::getenv("UCX_MAX_RNDV_RAILS") == nullptr &&
-        std::getenv("UCX_MAX_RNDV_LANES") == nullptr) {
-        settings.emplace_back("MAX_RNDV_RAILS", "1");
-        if (std::getenv("UCX_PROTO_ENABLE") == nullptr)
-            settings.emplace_back("PROTO_ENABLE", "n");
-    }
+    if (links_by_tcp(networks))
+        std::ranges::copy(one_device(), std::back_inserter(settings));
     return settings;
 }
 
