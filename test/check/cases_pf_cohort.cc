@@ -311,8 +311,7 @@ void add_sections(std::vector<Case>& cases) {
 
 /// The target's node joins beside the other one.
 void add_home_joins(std::vector<Case>& cases) {
-    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
-    cases.push_back(pf_cohort("1W+2R x2 N=1, a reader at home", {r2, w2, r2}, nodes_of(1)));
+    const auto w1 = writer(1), r1 = reader(1);
     cases.push_back(
         at_member(pf_cohort("2W+2R N=2 once, a reader at home", {r1, w1, w1, r1}, nodes_of(2))));
 }

@@ -288,13 +288,10 @@ class PfCohort : private PfCohortWords {
     Hold acquire_shared(Rank target) {
         const Word a = counter(my_node_, target);
         const bool of_home = nodes_.element(target) == my_node_;
-        bool may_join = (!of_home || members_at_home_.load(std::memory_order_relaxed)) && // P6
-                        members_.possible(a, target);
-        const Value arrived = may_join ? members_.arrive(a, of_home) : 0;
-        bool at_member = MemberWords::is_member(arrived);
-        if (at_member && members_.foreign(a, target, arrived))
-            may_join = at_member = false;
-        if (at_member && members_.enter(a, arrived, limits_.patience))
+        const Arrival mine = of_home && !members_at_home_.load(std::memory_order_relaxed) // P6
+                                 ? Arrival{}
+                                 : arrive(a, target, of_home);
+        if (mine.at_member && members_.enter(a, mine.found, limits_.patience))
             return {kByMember};
         const auto group = reader_group(target);
         const auto role = goes_in_groups(target) ? group_.come(group, qnodes_) : Role::alone;
@@ -305,8 +302,8 @@ class PfCohort : private PfCohortWords {
             note_members_at_home(s);
         const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
         const auto joins = [&](Value together) { // P7
-            return may_join && !at_member && !guest &&
-                   (of_home ? has_members(s) : members_.pays(a, arrived, phase(s), together));
+            return mine.may_join && !mine.at_member && !guest &&
+                   (of_home ? has_members(s) : members_.pays(a, mine.found, phase(s), together));
         };
         return role == Role::leader ? admit_group(target, group, joins)
                                     : Hold{joins(1) ? kJoins : kByHome};
@@ -416,6 +413,23 @@ class PfCohort : private PfCohortWords {
         const Word at = record(my_node_, target);
         return {field(at, kHere), field(at, kGroup), NodeRecords::key(target)};
     }
+    /// A reader that has looked for its node's member.
+    struct Arrival {
+        Value found = 0;        ///< A
+        bool may_join = false;  ///< the node has room for a member of this target
+        bool at_member = false; ///< the reader has arrived at one
+    };
+    /// Apart, so that the path without members stays as short as it is.
+    [[gnu::noinline]] Arrival arrive(Word a, Rank target, bool of_home) {
+        if (!members_.possible(a, target))
+            return {};
+        const Value found = members_.arrive(a, of_home);
+        const bool at_member = MemberWords::is_member(found);
+        if (at_member && members_.foreign(a, target, found))
+            return {};
+        return {found, true, at_member};
+    }
+
     /// A reader of a target of the own node has met `s` there.
     void note_members_at_home(Value s) {
         if (members_at_home_.load(std::memory_order_relaxed) != has_members(s))

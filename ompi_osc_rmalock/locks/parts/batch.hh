@@ -34,10 +34,10 @@ class Batch {
 };
 
 /// `rmw_of(i)` for each i of `first` ... `end` - 1, in batches; `found(i, value)` learns what it
-/// returned. On one node there is no round trip to be saved, and no batch to be made.
+/// returned. On one node there is no round trip to be saved, and of one word none: no batch then.
 template <class F, class RmwOf, class Found>
 void fetch_in_batches(F& fabric, std::size_t first, std::size_t end, RmwOf rmw_of, Found found) {
-    if constexpr (F::kOneNode) {
+    if (F::kOneNode || end - first == 1) {
         for (std::size_t i = first; i < end; ++i)
             found(i, fabric::fetch_by(fabric, rmw_of(i)));
     } else {
