@@ -158,6 +158,7 @@ STAND_INS = {
 RELAXED = {
     "fabric/tally.hh": "tallies",
     "fabric/waiter.hh": "how many threads wait: a hint for the progress thread",
+    "locks/algorithms/pf_cohort.hh": "whether the own node's targets had members: a hint without data",
     "locks/window_lock/gate_exclusives.hh": "how often this process has entered: which of its exclusives count",
     "locks/window_lock/gate_parts.hh": "how often a process went past others: how long it waits",
     "network/departures.cc": "under the mutex",
