@@ -1,7 +1,7 @@
 // A job of two ranks that is killed while it creates a window whose segment has a name, in the
-// folder of the argument: rank 1 kills rank 0 when the name has been there for a while, in which the
-// launcher hears of it. check_parameters looks at what is left. Exit status 0: the window was made
-// before.
+// folder of the argument. Rank 1 takes no further part in the creation as soon as the name is there,
+// however fast pages are made, and kills rank 0 a while later, in which the launcher hears of the
+// name. check_parameters looks at what is left. Exit status 0: the window was made before.
 #include "hide.h"
 
 #include <dirent.h>
@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 static const char* folder;
-static int victim; // the process that makes the file
+static int victim;        // the process that makes the file
+static pthread_t creator; // rank 1's thread that creates the window
+static volatile sig_atomic_t may_go_on;
 
 static int has_segment(void) {
     int found = 0;
@@ -27,14 +29,22 @@ static int has_segment(void) {
 
 static void* kill_when_named(void* unused) {
     while (!has_segment())
-        usleep(100);
+        usleep(20);
+    pthread_kill(creator, SIGUSR1);
     usleep(50000);
     if (has_segment()) {
-        kill(victim, SIGKILL);
         puts("killed when the segment had a name");
         fflush(stdout);
+        kill(victim, SIGKILL);
     }
+    may_go_on = 1;
     return unused;
+}
+
+static void wait_here(int signal) {
+    (void)signal;
+    while (!may_go_on)
+        usleep(1000);
 }
 
 int main(int argc, char** argv) {
@@ -48,9 +58,11 @@ int main(int argc, char** argv) {
     victim = (int)getpid();
     MPI_Bcast(&victim, 1, MPI_INT, 0, MPI_COMM_WORLD);
     pthread_t watcher;
+    creator = pthread_self();
+    signal(SIGUSR1, wait_here);
     if (rank == 1)
         pthread_create(&watcher, NULL, kill_when_named, NULL);
-    // Large: the name is there for as long as the pages are made.
+    // Large: the name is there while the pages are made, long enough for rank 1 to see it.
     void* base;
     MPI_Win win;
     MPI_Win_allocate((MPI_Aint)256 << 20, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
