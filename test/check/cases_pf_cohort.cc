@@ -119,6 +119,8 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoDrain>("no_drain", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
     add(mutant<NoSecondLook>("no_second_look", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
+    add(mutant<OneForAll>("one_for_all", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
+    look_on();
     add(mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "1W+2R N=1", {w2, r2, r2},
                              patient));
     add(mutant<LeavesAnyway>("leaves_anyway", Failure::exclusion, "1W+1R N=1",
@@ -314,6 +316,11 @@ void add_home_joins(std::vector<Case>& cases) {
     const auto w1 = writer(1), r1 = reader(1);
     cases.push_back(
         at_member(pf_cohort("2W+2R N=2 once, a reader at home", {r1, w1, w1, r1}, nodes_of(2))));
+    // Both nodes are members when one of them writes, and one leaves then.
+    const Script reads_and_writes = {shared(0), done(0),   exclusive(0), done(0),      shared(0),
+                                     done(0),   shared(0), done(0),      exclusive(0), done(0)};
+    cases.push_back(
+        pf_cohort("2(R+W+2R+W) N=1", {reads_and_writes, reads_and_writes}, nodes_of(1)));
 }
 
 void add_deep(std::vector<Case>& cases) {

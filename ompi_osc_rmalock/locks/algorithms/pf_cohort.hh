@@ -24,10 +24,10 @@
 // One record may serve several targets, one at a time (node_records.hh).
 // Words of a qnode: NEXT, STATUS, DRN, WAKE (mailbox), GONE (atomic).
 //
-// STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, members, PH). `cohorts` is how
-// many registrations in S are the holder's, to be taken back with the phase: its own, if it has
-// one, and those of the holders before it. The baton says PASS(in a row, and what the holder
-// knows), or HEAD: the lock is to be fetched from home.
+// STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, MB, PH). `cohorts` is how many
+// registrations in S are the holder's, to be taken back with the phase: its own, if it has one, and
+// those of the holders before it. The baton says PASS(in a row, and what the holder knows), or
+// HEAD: the lock is to be fetched from home.
 //
 //    s_acq  unless the target is on its node, and its last S had no members: v = arrive(A)
 //               v.MB: in, if !v.W or A opens before its patience is over
@@ -50,7 +50,7 @@
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
 //           take(what PHASE says)
-//    take   if r: drain(RO, r);  members = GET(S).MB
+//    take   if r: drain(RO, r);  members = GET(S).MB                 // all nodes: no map is read
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
 //               if readers are inside: open(RO); await GONE, in rounds; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
@@ -111,11 +111,11 @@
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
 // own node. Member's reader, and one that comes behind another one: nothing. Among other writers:
 // to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
-// add each, 2 gets of the map. Hand-over in the node 1 posted put on it, to another node 1 posted
-// put off it. In the nic domain cohorts are CPUs' as well, but the counters of members are the
-// adapter's, because they are closed from other nodes: a member's reader pays two atomics. Memory
-// at each rank: a line for the home record, one for the map of members for each 512 nodes, 3 for
-// each record (node_records.hh), and the qnodes.
+// add each, 2 gets of the map unless all nodes are members. Hand-over in the node 1 posted put on
+// it, to another node 1 posted put off it. In the nic domain cohorts are CPUs' as well, but the
+// counters of members are the adapter's, because they are closed from other nodes: a member's
+// reader pays two atomics. Memory at each rank: a line for the home record, one for the map of
+// members for each 512 nodes, 3 for each record (node_records.hh), and the qnodes.
 #pragma once
 
 #include <algorithm>
@@ -173,7 +173,8 @@ struct PfCohortWords {
     static constexpr Value kPhase = Value{1} << 63;
 
     static constexpr Value phase(Value s) { return s >> 63; }
-    static constexpr bool has_members(Value s) { return (s & ~kPhase) >= kMember1; }
+    static constexpr Value members(Value s) { return (s & ~kPhase) >> (kRcBits + kXcBits); }
+    static constexpr bool has_members(Value s) { return members(s) != 0; }
     static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
@@ -187,10 +188,12 @@ struct PfCohortWords {
     /// within a chain. It is above a name: of the two that meet in HW none takes PHASE for the
     /// other's name.
     static constexpr Value kPhaseMessage = Value{1} << 62;
-    /// S said that there are members, so the receiver has to close them. Without it and with r == 0
-    /// there are none, and no reader is inside that could make its node one. With r != 0 the
-    /// receiver looks again behind the drain (P2).
-    static constexpr Value kMembersMessage = Value{1} << 61;
+    /// MB of S: so many members the receiver has to close. With r == 0 no reader is inside that
+    /// could make another node one. With r != 0 the receiver looks again behind the drain (P2).
+    static constexpr unsigned kMembersShift = kRcBits;
+    static constexpr Value members_told(Value message) {
+        return message >> kMembersShift & ((Value{1} << kMbBits) - 1);
+    }
     /// PH as it is while the receiver has the lock: the GEN with which it closes members. Only an
     /// owner changes it, so it stays true.
     static constexpr unsigned kPhaseShift = 60;
@@ -200,15 +203,12 @@ struct PfCohortWords {
     static constexpr Value kInherited = Value{1} << kInheritedShift;
     static constexpr Value inherited(Value message) { return message >> kInheritedShift & 1; }
     static constexpr Value phase_told(Value message) { return message >> kPhaseShift & 1; }
-    static constexpr bool tells_of_members(Value message) {
-        return (message & kMembersMessage) != 0;
-    }
     static constexpr Value phase_message(Value s) {
-        return kPhaseMessage | has_members(s) * kMembersMessage | phase(s) << kPhaseShift |
-               readers(s);
+        return kPhaseMessage | phase(s) << kPhaseShift | members(s) << kMembersShift | readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
-    static_assert(CohortHold::kBits < kInheritedShift && kNameBits < kInheritedShift);
+    static_assert(CohortHold::kBits < kInheritedShift && kNameBits < kInheritedShift &&
+                  kMembersShift + kMbBits <= kInheritedShift);
 
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
@@ -489,15 +489,16 @@ class PfCohort : private PfCohortWords {
             return take(target, qnode, message,
                         {.cohorts = registered + inherited(message), .queued = true}, true);
         const CohortHold before = CohortHold::unpacked(message);
-        return {1, before.chain + 1, before.cohorts + registered, true, before.members};
+        return {1,    before.chain + 1, before.cohorts + registered,
+                true, before.members,   before.all_nodes};
     }
 
     CohortHold take(Rank target, Word qnode, Value message, CohortHold mine,
                     bool handed_over = false) {
-        if (readers(message) != 0 || tells_of_members(message)) {
+        if (readers(message) != 0 || members_told(message) != 0) {
             const bool alone = qnodes_.own(qnode);
             const Word own = alone ? qnode : qnodes_.take(fabric_);
-            mine.members = take_from_readers(target, own, message, handed_over);
+            take_from_readers(target, own, message, handed_over, mine);
             if (!alone)
                 qnodes_.give(own);
         }
@@ -560,21 +561,24 @@ class PfCohort : private PfCohortWords {
     }
 
     // ---- phases ---------------------------------------------------------------------------------
-    /// Takes the target from its readers. Returns whether there are members, all closed then.
-    bool take_from_readers(Rank target, Word own, Value message, bool handed_over) {
+    /// Takes the target from its readers. `mine` learns what members there are, all closed then.
+    void take_from_readers(Rank target, Word own, Value message, bool handed_over,
+                           CohortHold& mine) {
         const Value r = readers(message);
-        bool members = tells_of_members(message);
+        Value there = members_told(message);
         Rounds<F> rounds(limits_.patience);
         if (r != 0) {
             drain_.drain(drains(target), own, r, rounds);
             // Only now: until all of them have left, one may have made its node a member (P2).
-            members = has_members(fabric_.get(word(target, kS)));
+            there = members(fabric_.get(word(target, kS)));
         }
-        if (!members)
-            return false;
+        if (there == 0)
+            return;
         if (handed_over)
             let_readers_in(target);
-        const auto closed = members_.close(target, phase_told(message), own, counters(target));
+        const bool all_nodes = there == nodes_.elements();
+        const auto closed =
+            members_.close(target, all_nodes, phase_told(message), own, counters(target));
         if (closed.left != 0)
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
         if (closed.to_come != 0) {
@@ -584,7 +588,8 @@ class PfCohort : private PfCohortWords {
             });
             drain_.close(drains(target), own, rounds);
         }
-        return closed.remain != 0;
+        mine.members = closed.remain != 0;
+        mine.all_nodes = all_nodes && closed.left == 0;
     }
 
     /// The hold: a writer that waits for T_R readers makes them one batch.
@@ -601,7 +606,7 @@ class PfCohort : private PfCohortWords {
     void change_phase(Rank target, const CohortHold& mine, Value succ) {
         if (mine.members) {
             fabric_.deliver(target);
-            members_.open(target, counters(target));
+            members_.open(target, mine.all_nodes, counters(target));
         }
         const Value inherited = succ != 0;
         const Value s = fabric_.fetch_add_after_data(word(target, kS),

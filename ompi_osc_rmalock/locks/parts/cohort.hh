@@ -79,6 +79,8 @@ struct CohortHold {
     /// There are members, all closed and empty since the chain began: no reader enters by them until
     /// the holder that changes the phase opens them.
     bool members = false;
+    /// These are all nodes there are, so that nobody has to ask the map which.
+    bool all_nodes = false;
 
     /// BATON: HEAD, the lock is at home again, so its taker fetches it. No CohortHold is 0.
     static constexpr Value kHead = 0;
@@ -86,12 +88,12 @@ struct CohortHold {
     /// As bits; never 0, since in_a_row is not. In a word of the home, or of the baton, there is
     /// room for what else is known.
     static constexpr unsigned kCountBits = 20, kCohortBits = 12,
-                              kBits = 2 * kCountBits + kCohortBits + 2;
+                              kBits = 2 * kCountBits + kCohortBits + 3;
     static constexpr Value kMostCohorts = (Value{1} << kCohortBits) - 1;
     static_assert(kLargestThreshold < Value{1} << kCountBits);
 
     constexpr Value packed() const {
-        Value v = queued * Value{2} + members;
+        Value v = all_nodes * Value{4} + queued * Value{2} + members;
         v = v << kCohortBits | cohorts;
         v = v << kCountBits | chain;
         return v << kCountBits | in_a_row;
@@ -99,8 +101,8 @@ struct CohortHold {
     static constexpr CohortHold unpacked(Value v) {
         constexpr Value kCount = (Value{1} << kCountBits) - 1;
         const Value flags = v >> (2 * kCountBits + kCohortBits);
-        return {v & kCount, v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
-                (flags & 2) != 0, (flags & 1) != 0};
+        return {v & kCount,       v >> kCountBits & kCount, v >> (2 * kCountBits) & kMostCohorts,
+                (flags & 2) != 0, (flags & 1) != 0,         (flags & 4) != 0};
     }
 };
 

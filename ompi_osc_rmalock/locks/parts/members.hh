@@ -14,7 +14,8 @@
 //       KEY the target whose member the node is, or is being made; 0: none's
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
-//       MAP one bit for each node: it is a member
+//       MAP one bit for each node: it is a member. An owner that knows all nodes to be (MB of S in
+//           pf_cohort.hh) does not read it
 //    GONE of a waiting writer's qnode (qnodes.hh): so many counters have drained
 //
 //    arrive   on the target's node: v = GET(A);  !v.MB: go home
@@ -73,8 +74,8 @@
 // open then clears the W that it has set.
 //
 // Cost off node: reader none. Owner, for each member: close 2 atomics, 3 if readers are inside, those of
-// up to 64 members in one round trip each time; open 1 posted; and 1 get of MAP each per 64 nodes. Memory at each rank: MAP, a line for each 512
-// nodes, and 2 lines for each record.
+// up to 64 members in one round trip each time; open 1 posted; and 1 get of MAP each per 64 nodes, unless all are
+// members. Memory at each rank: MAP, a line for each 512 nodes, and 2 lines for each record.
 #pragma once
 
 #include <bit>
@@ -225,11 +226,12 @@ class Members : private MemberWords {
         Value to_come = 0; ///< of these, how many will add to GONE of `me`
     };
 
-    /// For the owner: no reader enters any member any more. `counter(node)` is A of a node.
+    /// For the owner: no reader enters any member any more. `counter(node)` is A of a node. `all`:
+    /// each node is a member, so that the map need not be asked.
     template <class Counter>
-    Closed close(Rank target, Value phase, Word me, Counter&& counter) {
+    Closed close(Rank target, bool all, Value phase, Word me, Counter&& counter) {
         Closed closed;
-        for_each_map(target, [&](std::size_t first, Value members) {
+        for_each_map(target, all, [&](std::size_t first, Value members) {
             close_some(target, phase, me, {first, members}, counter, closed);
         });
         return closed;
@@ -242,9 +244,10 @@ class Members : private MemberWords {
         fabric_.fetch_add(field(me, kGone), Value{0} - to_come);
     }
 
+    /// For the owner. `all`: as for close; no node has left since.
     template <class Counter>
-    void open(Rank target, Counter&& counter) {
-        for_each(target, [&](std::size_t node) { fabric_.add(counter(node), kWrite); });
+    void open(Rank target, bool all, Counter&& counter) {
+        for_each(target, all, [&](std::size_t node) { fabric_.add(counter(node), kWrite); });
         fabric_.flush_all();
     }
 
@@ -252,7 +255,7 @@ class Members : private MemberWords {
     template <class Counter>
     bool is_taken(Rank target, Counter&& counter) {
         bool taken = false;
-        for_each(target, [&](std::size_t node) {
+        for_each(target, false, [&](std::size_t node) {
             const Word a = counter(node);
             const Value inside = arrivals(fabric_.get(a)) * DrainWord::kReader;
             taken = taken || DrainWord::inside(inside + fabric_.get(departures(a))) != 0;
@@ -289,10 +292,16 @@ class Members : private MemberWords {
         Value nodes;
     };
     template <class Visit>
-    void for_each_map(Rank target, Visit&& visit) {
+    void for_each_map(Rank target, bool all, Visit&& visit) {
         for (std::size_t first = 0; first < nodes_.elements(); first += kNodesOfWord)
-            if (const Value members = fabric_.get(map(target, first)); members != 0)
+            if (const Value members = all ? full_map(first) : fabric_.get(map(target, first));
+                members != 0)
                 visit(first, members);
+    }
+    /// What the map says from node `first` on when each node is a member.
+    Value full_map(std::size_t first) const {
+        const std::size_t nodes = nodes_.elements() - first;
+        return nodes < kNodesOfWord ? bit(nodes) - 1 : ~Value{0};
     }
     template <class Visit>
     static void for_each(const Some& some, Visit&& visit) {
@@ -300,8 +309,8 @@ class Members : private MemberWords {
             visit(some.first + static_cast<std::size_t>(std::countr_zero(left)));
     }
     template <class Visit>
-    void for_each(Rank target, Visit&& visit) {
-        for_each_map(target, [&](std::size_t first, Value members) {
+    void for_each(Rank target, bool all, Visit&& visit) {
+        for_each_map(target, all, [&](std::size_t first, Value members) {
             for_each(Some{first, members}, visit);
         });
     }

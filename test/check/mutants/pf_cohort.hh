@@ -133,6 +133,15 @@ struct NoSecondLook : Sound {
     Value seen(Word w, Value v) { return w.slot == kS ? v & ~(kPhase - kMember1) : v; }
 };
 
+/// An owner takes a member for all nodes.
+struct OneForAll : Sound {
+    static Value one_more(Word w, Value v) {
+        return w.slot == kS && Words::members(v) == 1 ? v + kMember1 : v;
+    }
+    Value seen(Word w, Value v) { return one_more(w, v); }
+    Value fetched(Word w, Value, Value v) { return one_more(w, v); }
+};
+
 /// A node leaves though a reader has come to its counter and waits.
 struct LeavesAnyway : Sound {
     bool compares(Word w) { return w.slot != kA; }
