@@ -175,6 +175,8 @@ struct PfCohortWords {
     static constexpr Value phase(Value s) { return s >> 63; }
     static constexpr Value members(Value s) { return (s & ~kPhase) >> (kRcBits + kXcBits); }
     static constexpr bool has_members(Value s) { return members(s) != 0; }
+    /// Neither an exclusive nor a member node.
+    static constexpr bool readers_alone(Value s) { return (s & ~kPhase) < kX1; }
     static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
@@ -286,51 +288,18 @@ class PfCohort : private PfCohortWords {
           my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
 
     Hold acquire_shared(Rank target) {
-        const Word a = counter(my_node_, target);
-        const bool of_home = nodes_.element(target) == my_node_;
-        const Arrival mine = of_home && !members_at_home_.load(std::memory_order_relaxed) // P6
-                                 ? Arrival{}
-                                 : arrive(a, target, of_home);
-        if (mine.at_member && members_.enter(a, mine.found, limits_.patience))
-            return {kByMember};
-        const auto group = reader_group(target);
-        const auto role = goes_in_groups(target) ? group_.come(group, qnodes_) : Role::alone;
-        if (role == Role::follower)
-            return {kByGroup};
-        const Value s = fabric_.fetch_add(word(target, kS), kReader1);
-        if (of_home)
-            note_members_at_home(s);
-        const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
-        const auto joins = [&](Value together) { // P7
-            return mine.may_join && !mine.at_member && !guest &&
-                   (of_home ? has_members(s) : members_.pays(a, mine.found, phase(s), together));
-        };
-        return role == Role::leader ? admit_group(target, group, joins)
-                                    : Hold{joins(1) ? kJoins : kByHome};
+        if (goes_straight_home(target)) [[likely]] {
+            const Value s = fabric_.fetch_add(word(target, kS), kReader1);
+            return readers_alone(s) ? Hold{kByHome} : acquire_among_others(target, s);
+        }
+        return acquire_by_node(target);
     }
 
     void release_shared(Rank target, Hold held) {
-        const Word a = counter(my_node_, target);
-        if (held.opaque == kByMember) {
-            fabric_.deliver(target);
-            members_.depart(a);
-            return;
-        }
-        bool joins = held.opaque == kJoins;
-        if (held.opaque == kByGroup) {
-            fabric_.deliver(target);
-            const auto left = group_.leave(reader_group(target));
-            if (!left.last)
-                return;
-            joins = left.joins;
-        }
-        Value change = Value{0} - kReader1;
-        if (joins && members_.join(my_node_, target, a, [&] {
-                return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
-            }))
-            change += kMember1;
-        if (exclusives(fabric_.fetch_add_after_data(word(target, kS), change)) != 0)
-            drain_.leave(drains(target));
+        if (held.opaque == kByHome) [[likely]]
+            leave_home(target, Value{0} - kReader1);
+        else
+            release_by_node(target, held);
     }
 
     Hold acquire_exclusive(Rank target) {
@@ -413,21 +382,75 @@ class PfCohort : private PfCohortWords {
         const Word at = record(my_node_, target);
         return {field(at, kHere), field(at, kGroup), NodeRecords::key(target)};
     }
-    /// A reader that has looked for its node's member.
-    struct Arrival {
-        Value found = 0;        ///< A
-        bool may_join = false;  ///< the node has room for a member of this target
-        bool at_member = false; ///< the reader has arrived at one
-    };
-    /// Apart, so that the path without members stays as short as it is.
-    [[gnu::noinline]] Arrival arrive(Word a, Rank target, bool of_home) {
-        if (!members_.possible(a, target))
-            return {};
-        const Value found = members_.arrive(a, of_home);
-        const bool at_member = MemberWords::is_member(found);
-        if (at_member && members_.foreign(a, target, found))
-            return {};
-        return {found, true, at_member};
+    /// Whether nothing on the reader's node concerns it: the target is on that node, too, its last S
+    /// had no members (P6), and no groups are made.
+    bool goes_straight_home(Rank target) {
+        return nodes_.element(target) == my_node_ &&
+               !members_at_home_.load(std::memory_order_relaxed) && !goes_in_groups(target);
+    }
+    /// Such a reader has met `s` with an exclusive in it, or members.
+    [[gnu::noinline]] Hold acquire_among_others(Rank target, Value s) {
+        note_members_at_home(s);
+        if (exclusives(s) != 0)
+            wait_as_reader(target, s);
+        return {kByHome};
+    }
+
+    /// Any other reader. Apart, so that the path straight home is short: a lock and an unlock of
+    /// one node are 514 instructions, and were 671.
+    [[gnu::noinline]] Hold acquire_by_node(Rank target) {
+        const Word a = counter(my_node_, target);
+        const bool of_home = nodes_.element(target) == my_node_;
+        bool may_join = (!of_home || members_at_home_.load(std::memory_order_relaxed)) && // P6
+                        members_.possible(a, target);
+        const Value arrived = may_join ? members_.arrive(a, of_home) : 0;
+        bool at_member = MemberWords::is_member(arrived);
+        if (at_member && members_.foreign(a, target, arrived))
+            may_join = at_member = false;
+        if (at_member && members_.enter(a, arrived, limits_.patience))
+            return {kByMember};
+        const auto group = reader_group(target);
+        const auto role = goes_in_groups(target) ? group_.come(group, qnodes_) : Role::alone;
+        if (role == Role::follower)
+            return {kByGroup};
+        const Value s = fabric_.fetch_add(word(target, kS), kReader1);
+        if (of_home)
+            note_members_at_home(s);
+        const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
+        const auto joins = [&](Value together) { // P7
+            return may_join && !at_member && !guest &&
+                   (of_home ? has_members(s) : members_.pays(a, arrived, phase(s), together));
+        };
+        return role == Role::leader ? admit_group(target, group, joins)
+                                    : Hold{joins(1) ? kJoins : kByHome};
+    }
+
+    /// A reader of a member or of a group, or one that may make its node a member. Apart as well: where
+    /// the node's record is takes two divisions.
+    [[gnu::noinline]] void release_by_node(Rank target, Hold held) {
+        const Word a = counter(my_node_, target);
+        if (held.opaque == kByMember) {
+            fabric_.deliver(target);
+            members_.depart(a);
+            return;
+        }
+        bool joins = held.opaque == kJoins;
+        if (held.opaque == kByGroup) {
+            fabric_.deliver(target);
+            const auto left = group_.leave(reader_group(target));
+            if (!left.last)
+                return;
+            joins = left.joins;
+        }
+        const bool joined = joins && members_.join(my_node_, target, a, [&] {
+            return phase(fabric_.get(word(target, kS))); // cannot change while it is inside
+        });
+        leave_home(target, joined * kMember1 - kReader1);
+    }
+    /// `change`: of S, by which the caller takes itself out of it.
+    void leave_home(Rank target, Value change) {
+        if (exclusives(fabric_.fetch_add_after_data(word(target, kS), change)) != 0)
+            drain_.leave(drains(target));
     }
 
     /// A reader of a target of the own node has met `s` there.
