@@ -267,6 +267,27 @@ class RmaRw : private RmaRwWords {
 
     void set_counters_to_write(Rank target) {
         let_readers_in(target);
+        if (counters_.elements() == 1)
+            set_only_counter_to_write(target);
+        else
+            set_all_to_write(target);
+    }
+    /// The same verbs for the only counter, without a batch: the uncontended path on a node.
+    void set_only_counter_to_write(Rank target) {
+        const Word arrive = counter(0, target);
+        const Value before = fabric_.fetch_add(arrive, kWrite);
+        fabric_.mode_changed();
+        const Value open = all_departed(before);
+        if (fabric_.compare_swap(depart(arrive), open, open ^ kParity) != open)
+            await_only_counter(target, before);
+    }
+    [[gnu::noinline]] void await_only_counter(Rank target, Value before) {
+        Open open(1);
+        open[0] = all_departed(before);
+        drain(target, open, round(before));
+    }
+    /// Not inline: its arrays are large.
+    [[gnu::noinline]] void set_all_to_write(Rank target) {
         // Flag all before waiting for any: the counters drain side by side.
         Open open(counters_.elements());
         Value before = 0;
@@ -275,9 +296,15 @@ class RmaRw : private RmaRwWords {
             [&](std::size_t g) { return Rmw::fetch_add(counter(g, target), kWrite); },
             [&](std::size_t g, Value found) { open[g] = all_departed(before = found); });
         fabric_.mode_changed();
-        Drainage drainage{Rounds<F>(limits_.patience), round(before)};
-        while (!close_all(target, open))
+        if (!close_all(target, open))
+            drain(target, open, round(before));
+    }
+    /// Until all have departed and the counters are closed, after a first attempt to close them.
+    void drain(Rank target, const Open& open, Value round) {
+        Drainage drainage{Rounds<F>(limits_.patience), round};
+        do
             await_departures(target, open, drainage);
+        while (!close_all(target, open));
     }
 
     /// What a writer that waits for readers knows of its rounds. ROUND is the same at all counters.
