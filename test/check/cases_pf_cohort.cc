@@ -119,8 +119,6 @@ void add_mutants(std::vector<Case>& cases) {
     look_on();
     add(mutant<NoDrain>("no_drain", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
     add(mutant<NoSecondLook>("no_second_look", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
-    add(mutant<OneForAll>("one_for_all", Failure::exclusion, "1W+1R N=1", {w2, r2}, apart));
-    look_on();
     add(mutant<LooksOnAHint>("looks_on_a_hint", Failure::exclusion, "1W+2R N=1", {w2, r2, r2},
                              patient));
     add(mutant<LeavesAnyway>("leaves_anyway", Failure::exclusion, "1W+1R N=1",
@@ -321,6 +319,9 @@ void add_home_joins(std::vector<Case>& cases) {
                                      done(0),   shared(0), done(0),      exclusive(0), done(0)};
     cases.push_back(
         pf_cohort("2(R+W+2R+W) N=1", {reads_and_writes, reads_and_writes}, nodes_of(1)));
+    cases.push_back(mutant<pf_cohort_fault::OneForAll>(
+        "one_for_all", Failure::exclusion, "1W+1R N=1", {writer(2), reader(2)}, nodes_of(1)));
+    cases.back().limits.look_past_deadlocks = true;
 }
 
 void add_deep(std::vector<Case>& cases) {
