@@ -254,6 +254,17 @@ TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
     EXPECT_EQ(fabric.take_off_node(), VerbCounts{});
 }
 
+TEST_F(CostOverNodes, ReadersOfSeveralPhasesDoNotMakeTheirNodeAMember) {
+    for (int i = 0; i < 8; ++i) {
+        pf_cohort.release_shared(kFar, pf_cohort.acquire_shared(kFar));
+        for (int phases = 0; phases < 1 + i; ++phases)
+            other.release_exclusive(kFar, other.acquire_exclusive(kFar));
+    }
+    fabric.take_off_node();
+    pf_cohort.release_shared(kFar, pf_cohort.acquire_shared(kFar));
+    EXPECT_EQ(fabric.take_off_node(), (VerbCounts{.atomics = 2}));
+}
+
 TEST_F(CostOverNodes, TheOwnNodesTargetHasNoMembersAlone) {
     for (int i = 0; i < 8; ++i) {
         const locks::Hold shared = pf_cohort.acquire_shared(kNear);

@@ -8,7 +8,7 @@
 //
 // Words at the target's home (all atomic use), one line:
 //
-//    S      [ PH:1 | MB:19 | XC:22 | RC:22 ]   phase; member nodes; cohorts registered, not 0
+//    S      [ PH:8 | MB:18 | XC:19 | RC:19 ]   phase; member nodes; cohorts registered, not 0
 //                                              while an exclusive has the lock; readers registered
 //    RO     readers that a writer waits for, and its name (drain.hh)
 //    JOIN   the list of the readers that wait
@@ -155,8 +155,9 @@ struct PfCohortWords {
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
     // each other, in one order.
-    static constexpr unsigned kRcBits = 22, kXcBits = 22, kMbBits = 19;
-    static_assert(kRcBits + kXcBits + kMbBits == 63);
+    static constexpr unsigned kRcBits = 19, kXcBits = 19, kMbBits = 18, kPhBits = 8;
+    static_assert(kRcBits + kXcBits + kMbBits + kPhBits == 64 &&
+                  kPhBits <= MemberWords::kPhaseBits);
     // Nodes; readers; writers alone (P8), and the cohorts of a chain that have been in.
     static_assert(fabric::kMostRanks < 1 << kMbBits && fabric::kMostRanks < 1 << kRcBits &&
                   fabric::kMostRanks + CohortHold::kMostCohorts < Value{1} << kXcBits);
@@ -168,15 +169,17 @@ struct PfCohortWords {
     /// MB: nodes that may have readers by their own counters. It grows only by a reader that is
     /// inside by RC, so an owner that has drained those has all of it (P2).
     static constexpr Value kMember1 = Value{1} << (kRcBits + kXcBits);
-    /// PH: the readers that registered in another phase than this one are in. Added, not or-ed: the
-    /// carry out of the top bit is meant to be lost.
-    static constexpr Value kPhase = Value{1} << 63;
+    /// PH: the readers that registered in another phase than this one are in. It counts, so that
+    /// readers that come in several phases are not taken for those of one (members.hh). The carry
+    /// out of the top bit is meant to be lost.
+    static constexpr Value kPhase = Value{1} << (64 - kPhBits);
 
-    static constexpr Value phase(Value s) { return s >> 63; }
-    static constexpr Value members(Value s) { return (s & ~kPhase) >> (kRcBits + kXcBits); }
+    static constexpr Value phase(Value s) { return s / kPhase; }
+    static constexpr Value without_phase(Value s) { return s & (kPhase - 1); }
+    static constexpr Value members(Value s) { return without_phase(s) / kMember1; }
     static constexpr bool has_members(Value s) { return members(s) != 0; }
     /// Neither an exclusive nor a member node.
-    static constexpr bool readers_alone(Value s) { return (s & ~kPhase) < kX1; }
+    static constexpr bool readers_alone(Value s) { return without_phase(s) < kX1; }
     static constexpr Value exclusives(Value s) { return (s & (kMember1 - 1)) >> kRcBits; }
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
@@ -196,8 +199,8 @@ struct PfCohortWords {
     static constexpr Value members_told(Value message) {
         return message >> kMembersShift & ((Value{1} << kMbBits) - 1);
     }
-    /// PH as it is while the receiver has the lock: the GEN with which it closes members. Only an
-    /// owner changes it, so it stays true.
+    /// PH's lowest bit while the receiver has the lock: the GEN with which it closes members. Only
+    /// an owner changes it, so it stays true.
     static constexpr unsigned kPhaseShift = 60;
     /// One registration in S is left to the receiver, which may have queued without one (P5). So XC
     /// does not fall to 0 while a cohort is in line: no exclusive that comes owns the lock as well.
@@ -206,7 +209,8 @@ struct PfCohortWords {
     static constexpr Value inherited(Value message) { return message >> kInheritedShift & 1; }
     static constexpr Value phase_told(Value message) { return message >> kPhaseShift & 1; }
     static constexpr Value phase_message(Value s) {
-        return kPhaseMessage | phase(s) << kPhaseShift | members(s) << kMembersShift | readers(s);
+        return kPhaseMessage | (phase(s) & 1) << kPhaseShift | members(s) << kMembersShift |
+               readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
     static_assert(CohortHold::kBits < kInheritedShift && kNameBits < kInheritedShift &&
@@ -220,10 +224,10 @@ struct PfCohortWords {
     // Of critical sections that come in a message (section.hh). An exclusive one is a cohort of its
     // own, as in P8.
     static constexpr bool admits_section(Value s, bool exclusive) {
-        return exclusive ? (s & ~kPhase) == 0 : exclusives(s) == 0;
+        return exclusive ? without_phase(s) == 0 : exclusives(s) == 0;
     }
     static constexpr bool section_alone(Value s, bool exclusive) {
-        return exclusive ? (s & ~kPhase) == kX1 : exclusives(s) == 0;
+        return exclusive ? without_phase(s) == kX1 : exclusives(s) == 0;
     }
     static constexpr Value section1(bool exclusive) { return exclusive ? kX1 : kReader1; }
     /// Whether a change of phase behind it admits no reader and has none drained. It began where
@@ -640,7 +644,7 @@ class PfCohort : private PfCohortWords {
         }
         if (succ == 0 && exclusives(s) == mine.cohorts)
             return;
-        const Value message = phase_message(s ^ kPhase) | inherited * kInherited;
+        const Value message = phase_message(s + kPhase) | inherited * kInherited;
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ == 0)

@@ -10,7 +10,8 @@
 //
 //    at place(n, t), a process of node n, on two lines
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
-//           W: closed by writers; MB: the node is a member; GEN: the phase of the lock, as S.PH
+//           W: closed by writers; MB: the node is a member; GEN: the lowest bit of the lock's phase
+//           !MB: GEN and IDLE are the phase of which arrivals are counted
 //       KEY the target whose member the node is, or is being made; 0: none's
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
@@ -22,9 +23,8 @@
 //             v = FADD(A, 1)                                 // the one atomic of a member's reader
 //             v.MB:  if v.W: await A.GEN != v.GEN, or give up
 //                    in
-//             !v.MB: take the lock at home; v.arrivals says how many of the node have done so since
-//                    the phase of v.GEN began. A reader that finds another phase there starts a new
-//                    count.
+//             !v.MB: take the lock at home; v.arrivals says how many of the node have done so in
+//                    v's phase. A reader that finds another phase at home starts a new count.
 //    give up  until CAS(A, a -> a - 1) == a:  if a.GEN != v.GEN: in
 //    depart   o = FADD(D, -1 reader)
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
@@ -111,9 +111,8 @@ struct MemberWords {
     /// exclusive owns the target. An owner takes it back by a CAS that finds no arrival: no reader
     /// is inside by a counter that the next owner passes over.
     static constexpr Value kMember = Value{1} << 61;
-    /// GEN: the phase that the count is of. The open flips it, by the carry out of W: a reader that
-    /// saw W is in when it differs, even if the next owner has set W again. At a node that is no
-    /// member it begins the count anew, so that readers of several phases do not make it one.
+    /// GEN: the phase that the count is of, its lowest bit. The open flips it, by the carry out of W:
+    /// a reader that saw W is in when it differs, even if the next owner has set W again.
     static constexpr unsigned kGenerationShift = 63;
     static constexpr Value of_generation(Value phase) { return phase << kGenerationShift; }
     static constexpr Value generation(Value a) { return a >> kGenerationShift; }
@@ -121,6 +120,13 @@ struct MemberWords {
     static constexpr unsigned kIdleShift = 53, kIdleBits = 8;
     static constexpr Value kIdle1 = Value{1} << kIdleShift;
     static constexpr Value idle(Value a) { return a >> kIdleShift & ((Value{1} << kIdleBits) - 1); }
+    /// At a node that is no member, IDLE and GEN are the phase that arrivals are counted of. By GEN
+    /// alone, readers of every other phase were taken for those of one, and made the node a member.
+    static constexpr unsigned kPhaseBits = kIdleBits + 1;
+    static constexpr Value counted_phase(Value a) { return idle(a) << 1 | generation(a); }
+    static constexpr Value counts_phase(Value phase) {
+        return of_generation(phase) | phase >> 1 << kIdleShift;
+    }
     /// A reader that has come since the last swap. At a member the owner's next swap finds it,
     /// unless it has been taken back, and D is owed one departure.
     static constexpr Value kArrival = 1;
@@ -202,10 +208,10 @@ class Members : private MemberWords {
     /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
     /// `together`: with it, those that followed it (reader_group.hh). Returns whether it pays to join.
     bool pays(Word a, Value arrived, Value phase, Value together) {
-        if (generation(arrived) == phase)
+        if (counted_phase(arrived) == phase)
             return arrivals(arrived) + together >= limits_.k_in;
         // Somebody else's arrival in between makes it fail; that one starts the count, then.
-        fabric_.compare_swap(a, arrived + together, of_generation(phase) | together);
+        fabric_.compare_swap(a, arrived + together, counts_phase(phase) | together);
         return together >= limits_.k_in;
     }
 
