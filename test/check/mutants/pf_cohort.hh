@@ -8,12 +8,9 @@ namespace rmalock::check::pf_cohort_fault {
 
 using locks::DrainWord;
 using pf_mcs_fault::DataOvertaken;
-using pf_mcs_fault::JoinNoRecheck; // the words at home are where they are in pf_mcs.hh
-using pf_mcs_fault::LooksOnAHint;
+using pf_mcs_fault::LooksOnAHint; // the words at home are where they are in pf_mcs.hh
 using pf_mcs_fault::NeverJoins;
 using pf_mcs_fault::NoDelivery;
-using pf_mcs_fault::NoSelfServe;
-using pf_mcs_fault::NoVerify;
 
 // Words as in locks/algorithms/pf_cohort.hh. Behind the home record the map, then the record of
 // target 0.
@@ -29,6 +26,11 @@ inline constexpr Slot kGoneOfQnode = locks::MemberWords::kGone;
 inline constexpr Slot kCallOfQnode = locks::ReaderGroupWords::kCall;
 inline constexpr Value kWrite = locks::MemberWords::kWrite, kMember = locks::MemberWords::kMember;
 inline constexpr Value kX1 = Words::kX1, kMember1 = Words::kMember1, kPhase = Words::kPhase;
+
+inline constexpr Value kPhases = ~(kPhase - 1);
+using JoinNoRecheck = pf_mcs_fault::JoinNoRecheckOf<kPhases>;
+using NoSelfServe = pf_mcs_fault::NoSelfServeOf<kPhases>;
+using NoVerify = pf_mcs_fault::NoVerifyOf<kPhases>;
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {

@@ -19,14 +19,15 @@ inline bool is(Word w, Slot offset) {
 }
 inline constexpr Value kPhase = Words::kPhase;
 
-/// A reader that lies to itself about the phase.
-struct Misread : Sound {
+/// A reader that lies to itself about the phase, the bits `kField` of S.
+template <Value kField>
+struct MisreadOf : Sound {
     Value with_phase(Value v, bool same) const {
-        return (v & ~kPhase) | (same ? registered_ : registered_ ^ kPhase);
+        return (v & ~kField) | (same ? registered_ : ~registered_ & kField);
     }
     void done(Verb verb, Word w, Value v) {
         if (verb == Verb::fetch_add && w.slot == kS)
-            registered_ = v & kPhase;
+            registered_ = v & kField;
         if (verb != Verb::put)
             last_ = verb;
     }
@@ -35,18 +36,22 @@ struct Misread : Sound {
 };
 
 /// A reader takes every wake for the end of its phase.
-struct NoVerify : Misread {
+template <Value kField>
+struct NoVerifyOf : MisreadOf<kField> {
     Value seen(Word w, Value v) {
-        return w.slot == kS && last_ == Verb::await ? with_phase(v, false) : v;
+        return w.slot == kS && this->last_ == Verb::await ? this->with_phase(v, false) : v;
     }
 };
+using NoVerify = NoVerifyOf<kPhase>;
 
 /// A reader that joins the list after its phase was ended does not notice.
-struct NoSelfServe : Misread {
+template <Value kField>
+struct NoSelfServeOf : MisreadOf<kField> {
     Value seen(Word w, Value v) {
-        return w.slot == kS && last_ == Verb::swap ? with_phase(v, true) : v;
+        return w.slot == kS && this->last_ == Verb::swap ? this->with_phase(v, true) : v;
     }
 };
+using NoSelfServe = NoSelfServeOf<kPhase>;
 
 /// A reader that is woken does not wake the one before it on the list.
 struct NoWakeChain : Sound {
@@ -71,14 +76,16 @@ struct NeverJoins : Sound {
 };
 
 /// A reader that joined does not look whether it is the drain of its phase.
-struct JoinNoRecheck : Misread {
-    Value seen(Word w, Value v) { return w.slot == kS && joined_ ? with_phase(v, true) : v; }
+template <Value kField>
+struct JoinNoRecheckOf : MisreadOf<kField> {
+    Value seen(Word w, Value v) { return w.slot == kS && joined_ ? this->with_phase(v, true) : v; }
     void done(Verb verb, Word w, Value v) {
-        Misread::done(verb, w, v);
+        MisreadOf<kField>::done(verb, w, v);
         joined_ = verb == Verb::fetch_add && w.slot == kRo;
     }
     bool joined_ = false;
 };
+using JoinNoRecheck = JoinNoRecheckOf<kPhase>;
 
 /// A reader joins whenever others are counted, whatever process drains them: the obvious form.
 struct JoinUnnamed : JoinNoRecheck {
