@@ -400,8 +400,7 @@ class PfCohort : private PfCohortWords {
         return {kByHome};
     }
 
-    /// Any other reader. Apart, so that the path straight home is short: a lock and an unlock of
-    /// one node are 514 instructions, and were 671.
+    /// Any other reader. Apart, so that the path straight home is short (perf/guard counts it).
     [[gnu::noinline]] Hold acquire_by_node(Rank target) {
         const Word a = counter(my_node_, target);
         const bool of_home = nodes_.element(target) == my_node_;
