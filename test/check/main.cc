@@ -69,17 +69,19 @@ Outcome look_at(const Case& c, const Program& program) {
                                       : explore(program, c.limits);
 }
 
-/// Both atomicity domains; one search says it all if the lock never asks which one it is in.
+/// Both atomicity domains, if the case has not one of its own; one search says it all if the lock never asks which
+/// one it is in.
 Outcome check(const Case& c, std::string& domains) {
     Outcome outcome = look_at(c, c.program);
-    domains = c.program.adapters_linger ? "nic" : "both";
-    if (c.program.adapters_linger || !outcome.domain_matters ||
-        outcome.violation.failure != Failure::none)
+    const bool nic = c.program.domain == Domain::nic, one = nic || c.program.cpus_alone;
+    const bool of_nic = c.program.adapters_linger || (nic && outcome.domain_matters);
+    domains = c.program.cpus_alone ? "cpu" : of_nic ? "nic" : "both";
+    if (one || !outcome.domain_matters || outcome.violation.failure != Failure::none)
         return outcome;
     domains = "cpu, nic";
-    Program nic = c.program;
-    nic.domain = Domain::nic;
-    Outcome second = look_at(c, nic);
+    Program in_nic = c.program;
+    in_nic.domain = Domain::nic;
+    Outcome second = look_at(c, in_nic);
     second.states += outcome.states;
     second.seconds += outcome.seconds;
     return second;

@@ -36,6 +36,7 @@ struct Program {
     bool store_buffer = false;    ///< a put to one's own rank may linger; see memory.hh
     bool adapters_linger = false; ///< what adapters write CPUs see later; see memory.hh
     bool last_first = false;      ///< add_each and fetch_each begin with the last word
+    bool cpus_alone = false;      ///< not asked in Domain::nic, where nobody does this
     bool word_classes = true;     ///< every word has to be of one class of Domain::nic
     /// Words of this slot count events, and are compared with nothing but what the same process has
     /// read there last (locks/parts/node_event_count.hh). So of their values only that is kept: see
