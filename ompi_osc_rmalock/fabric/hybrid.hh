@@ -24,8 +24,9 @@ struct Placement {
     /// By rank: which part of the node's WordSpace is its, or -1 on another node. Null: all are on
     /// this node, part r is rank r's.
     const std::int32_t* parts = nullptr;
-    /// All that the lock takes for this process's node lies on it. Not so with a tree that somebody
-    /// asked for and that takes ranks of two nodes for one.
+    /// All that the lock takes for a node, and that has a process of this one, lies on it. Not so with a
+    /// tree that somebody asked for and that takes ranks of two nodes for one. All processes of a node
+    /// agree on it: so its words are changed by CPUs alone, or by the adapter alone.
     bool whole = true;
 };
 

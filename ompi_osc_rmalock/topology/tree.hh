@@ -58,6 +58,15 @@ class Level {
         return most;
     }
 
+    /// Whether each element that has one of `ranks`, which ascend, has nobody else.
+    bool made_of(const std::vector<Rank>& ranks) const {
+        std::size_t before = elements();
+        return std::ranges::all_of(ranks, [&](Rank rank) {
+            const std::size_t its = element(rank);
+            return std::exchange(before, its) == its || std::ranges::includes(ranks, members(its));
+        });
+    }
+
     /// The records of an element for the P targets are dealt out to its members in turn, so that
     /// locks on different targets do not meet at one process.
     RecordPlace place(std::size_t element, Rank target) const {

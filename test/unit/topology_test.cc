@@ -75,6 +75,15 @@ TEST(TopologySpec, KnowsWhenItMattersWhereOneIs) {
     EXPECT_FALSE(spec("flat").looks_around());
 }
 
+TEST(Topology, ElementsAreMadeOfRanksOrHaveOthers) {
+    const Level threes = Level::blocks(6, 3);
+    EXPECT_TRUE(threes.made_of({0, 1, 2}));
+    EXPECT_TRUE(threes.made_of({0, 1, 2, 3, 4, 5}));
+    EXPECT_FALSE(threes.made_of({0, 1, 2, 3})) << "0 to 2 are an element, and 3 is in another one";
+    EXPECT_FALSE(threes.made_of({4, 5}));
+    EXPECT_TRUE(Level::blocks(6, 1).made_of({2, 4}));
+}
+
 TEST(Topology, NodesOfTheJob) {
     EXPECT_EQ(tree("node", on_nodes({7, 7, 3, 7, 3})), "node: {0 1 3} {2 4}\n");
 }

@@ -185,12 +185,10 @@ Range Plan::mine() const {
 
 fabric::Placement Plan::placement(std::byte* base) const {
     const bool all_here = hosts_ == 1;
-    const topology::Level& nodes = lock_config_.machine.nodes;
-    const std::vector<Rank>& mates = nodes.members(nodes.element(rank_));
     return {.self = rank_,
             .size = size(),
             .parts = all_here ? nullptr : reinterpret_cast<std::int32_t*>(base + places_),
-            .whole = std::ranges::all_of(mates, [&](Rank r) { return on_node(r); })};
+            .whole = lock_config_.machine.nodes.made_of(members_)};
 }
 
 Part Plan::part_of(Rank r) const {
