@@ -50,6 +50,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/parts/members.hh \
 	ompi_osc_rmalock/locks/parts/node_records.hh \
 	ompi_osc_rmalock/locks/parts/reader_group.hh \
+	ompi_osc_rmalock/locks/parts/near_entry.hh \
 	ompi_osc_rmalock/locks/parts/node_event_count.hh \
 	ompi_osc_rmalock/locks/parts/passing_ticket.hh \
 	ompi_osc_rmalock/locks/parts/patience.hh \

@@ -100,8 +100,9 @@ struct Thresholds {
 
 /// When nodes become members of a target's readers, and cease to be (parts/members.hh).
 struct MemberLimits {
-    Value k_in = 4;  ///< readers of a node at home in one phase after which it joins; 0: never
-    Value idle = 4; ///< closings in a row without a reader after which it leaves, < 2^8
+    Value k_in = 4;     ///< readers of a node at home in one phase after which it joins; 0: never
+    Value k_in_nic = 0; ///< the same where adapters do the atomics; 0: as k_in
+    Value idle = 4;     ///< closings in a row without a reader after which it leaves, < 2^8
 };
 
 /// The thresholds of a lock. Each lock's header says which it uses, and what for.

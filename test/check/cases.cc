@@ -24,6 +24,7 @@ Case with_late_adapters(Case c) {
     c.configuration += ", adapters linger";
     c.program.store_buffer = true;
     c.program.adapters_linger = true;
+    c.program.cpus_alone = false;
     c.program.domain = Domain::nic;
     return c;
 }

@@ -605,6 +605,10 @@ void add_all_gate(std::vector<Case>& cases) {
     add_told(cases);
     add_copied(cases);
     add_mutants(cases);
+    // Where adapters do the atomics, cases_lingering.cc has some of these.
+    for (Case& c : cases)
+        if (c.lock.starts_with("all_gate+pf_cohort"))
+            c.program.cpus_alone = true;
 }
 
 } // namespace rmalock::check

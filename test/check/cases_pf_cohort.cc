@@ -14,11 +14,13 @@ Machine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
     return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
 }
 
+/// Where CPUs do the atomics. Where adapters do, processes of the target's node have more ways: see add_near.
 Case pf_cohort(std::string configuration, std::vector<Script> scripts, const Machine& machine) {
     Case c;
     c.lock = locks::PfCohort<CheckerFabric>::kTraits.name;
     c.configuration = std::move(configuration);
     c.program = program_of<locks::PfCohort>(std::move(scripts), machine);
+    c.program.cpus_alone = true;
     return c;
 }
 
@@ -93,6 +95,7 @@ Case mutant(const char* fault, Failure expected, const char* configuration,
             std::vector<Script> scripts, const Machine& machine) {
     Case c = pf_cohort(configuration, scripts, machine);
     c.program = program_of<Lock, Fault>(std::move(scripts), machine);
+    c.program.cpus_alone = true;
     c.lock += std::string("/") + fault;
     c.expected = expected;
     return c;
@@ -104,8 +107,9 @@ void add_mutants(std::vector<Case>& cases) {
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
     const Machine patient = in_rounds(apart), two_locks = in_rounds(nodes_of(1, 2));
-    // What the rest of a deadlocked search would still show.
-    const auto look_on = [&] { cases.back().limits.look_past_deadlocks = true; };
+    const auto look_on = [&] {
+        cases.back().limits.look_past_deadlocks = true;
+    }; // the rest of the search
     add(mutant<NoFlush>("no_flush", Failure::exclusion, "2W+1R x3 N=1", {w2, w2, reader(3)},
                         apart));
     look_on();
@@ -114,6 +118,7 @@ void add_mutants(std::vector<Case>& cases) {
     add(mutant<ComesByAdapter>("comes_by_adapter", Failure::word_class, "2W N=1", {w1, w1}, apart));
     add(mutant<PutsTwice>("puts_twice", Failure::exclusion, "2W N=1", {writer(3), w2}, apart));
     look_on();
+    cases.back().program.word_classes = false; // it makes up a hold by L
     add(mutant<CountThenUndo>("count_then_undo", Failure::exclusion, "1W+1R N=1",
                               {writer(3), reader(3)}, apart));
     look_on();
@@ -148,6 +153,14 @@ void add_mutants(std::vector<Case>& cases) {
     add(mutant<NoDelivery>("no_delivery", Failure::data, "3W N=2", {w2, w2, w2}, pairs));
     add(mutant<NoDelivery>("no_delivery", Failure::data, "1W+1R N=1", {w2, r2}, apart));
     add(mutant<DataOvertaken>("data_overtaken", Failure::data, "1W+1R N=1", {w2, r2}, apart));
+}
+
+/// Those that are overtaken too often.
+void add_overtaking_mutants(std::vector<Case>& cases) {
+    using namespace pf_cohort_fault;
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w2 = writer(2), r1 = reader(1);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
     add(at_home(mutant<LooksPastReaders>("looks_past_readers", Failure::bypass, "2W+1R N=1",
                                          {writer(3), w2, r1}, apart)));
     add(among_two(mutant<ForgetsPassed>("forgets_passed", Failure::bypass, "2W x5 N=2",
@@ -252,7 +265,8 @@ void add_reader_groups(std::vector<Case>& cases) {
     using namespace pf_cohort_fault;
     const Machine pairs = nodes_of(2), fours = nodes_of(4);
     const auto w1 = writer(1), r1 = reader(1);
-    cases.push_back(pf_cohort("1W+3R N=4 once", {w1, r1, r1, r1}, fours));
+    cases.push_back(
+        pf_cohort("1W+3R N=4 once, readers apart", {w1, {}, {}, {}, r1, r1, r1}, fours));
     cases.push_back(
         pf_cohort("1W+2R x2 N=2, readers apart", {writer(2), {}, reader(2), reader(2)}, pairs));
     // Two groups inside at a time.
@@ -264,7 +278,7 @@ void add_reader_groups(std::vector<Case>& cases) {
     cases.push_back(mutant<GroupUncompared>("group_uncompared", Failure::deadlock, "1W+2R N=2",
                                             {w1, {}, r1, r1}, pairs));
     cases.push_back(mutant<NoCallChain>("no_call_chain", Failure::deadlock, "1W+3R N=4",
-                                        {w1, r1, r1, r1}, fours));
+                                        {w1, {}, {}, {}, r1, r1, r1}, fours));
 }
 
 /// Critical sections that come in messages: S, shared ones Z.
@@ -324,6 +338,99 @@ void add_home_joins(std::vector<Case>& cases) {
     cases.back().limits.look_past_deadlocks = true;
 }
 
+/// In Domain::nic, where processes of the target's node, rank 0's, have their own way in.
+Case in_nic(Case c) {
+    c.configuration += ", adapters";
+    c.program.domain = Domain::nic;
+    c.program.cpus_alone = false;
+    return c;
+}
+
+/// A holder on the target's node.
+const std::vector<Script> kHoldNear = {kHoldAndWait[1], kHoldAndWait[0], kHoldAndWait[2]};
+
+void add_near(std::vector<Case>& cases) {
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         const Machine& machine) {
+        cases.push_back(in_nic(pf_cohort(configuration, std::move(scripts), machine)));
+    };
+    add("1R+1W N=1", {reader(3), writer(3)}, apart);
+    add("1R+2W N=1 once", {r1, w1, w1}, apart);
+    add("1R+1W+1R N=1 once", {r1, w1, r1}, apart);
+    add("1R+1W and 1W N=2 once", {r1, w1, w1}, pairs);
+    add("1R+1W and 1R N=2 once", {r1, w1, r1}, pairs);
+    add("2W N=1", {writer(3), writer(3)}, apart);
+    add("2W N=2", {writer(3), writer(3)}, pairs);
+    add("2W+1R N=1 once", {w1, w1, r1}, apart);
+    add("2W+1R N=2 once", {w1, w1, r1}, pairs);
+    add("1W+2R N=1 once", {w1, r1, r1}, apart);
+    add("1W+2R N=2 once", {w1, r1, r1}, pairs);
+    add("3W N=1 once", {w1, w1, w1}, apart);
+    add("3W N=2 once", {w1, w1, w1}, pairs);
+    add("1W+1R N=1", {writer(3), reader(3)}, apart);
+    add("3W N=2 once, one record", {w1, w1, w1}, one_record(pairs));
+    add("2W+1R N=1 once, one record", {w1, w1, r1}, one_record(apart));
+    Machine no_members = apart;
+    no_members.limits.members.k_in = 0;
+    add("2W+1R N=1 once, no members", {w1, w1, r1}, no_members);
+    add("1R+2W N=1", {r2, w2, w2}, apart);
+    cases.back() = deep(cases.back(), 4);
+    add("1R+1W and 1W N=2", {r2, w2, w2}, pairs);
+    cases.back() = deep(cases.back(), 4);
+    // A tree that takes each of the processes of a node for one of its own.
+    const auto add_of_two = [&](const char* configuration, std::vector<Script> scripts) {
+        add(configuration, std::move(scripts), apart);
+        cases.back().program.ranks_per_node = 2;
+    };
+    add_of_two("3W once, two cohorts at home", {w1, w1, w1});
+    add_of_two("2W+1R once, two cohorts at home", {w1, w1, r1});
+}
+
+void add_near_in_rounds(std::vector<Case>& cases) {
+    const auto w1 = writer(1), r1 = reader(1);
+    const auto in_rounds_of = [&](const char* configuration, std::vector<Script> scripts,
+                                  unsigned locks) {
+        cases.push_back(in_nic(
+            rounds(pf_cohort(configuration, std::move(scripts), in_rounds(nodes_of(1, locks))))));
+    };
+    in_rounds_of("1R+1W N=1", {reader(3), writer(3)}, 1);
+    in_rounds_of("1W+1R N=1", {writer(3), reader(3)}, 1);
+    in_rounds_of("1W+2R N=1 once", {w1, r1, r1}, 1);
+    in_rounds_of("hold and wait N=1", kHoldAndWait, 2);
+    in_rounds_of("hold and wait N=1, by a member", kHoldByMember, 2);
+    in_rounds_of("hold and receive N=1", kHoldAndReceive, 1);
+    in_rounds_of("readers meet inside N=1", kMeetInside, 1);
+    in_rounds_of("1R+1W+1R N=1 once", {r1, w1, r1}, 1);
+    in_rounds_of("hold and wait at home N=1", kHoldNear, 2);
+}
+
+void add_near_mutants(std::vector<Case>& cases) {
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    using namespace pf_cohort_fault;
+    const auto wrong = [&]<class Fault>(Fault, const char* fault, Failure expected,
+                                        const char* configuration, std::vector<Script> scripts) {
+        cases.push_back(
+            in_nic(mutant<Fault>(fault, expected, configuration, std::move(scripts), apart)));
+        cases.back().limits.look_past_deadlocks = expected == Failure::exclusion;
+    };
+    constexpr Failure kExclusion = Failure::exclusion;
+    wrong(NearLooksOnce{}, "near_looks_once", kExclusion, "2W N=1", {w2, w2});
+    wrong(NearLooksOnce{}, "near_looks_once", kExclusion, "1R+1W N=1", {r2, w2});
+    wrong(OverlooksNearReaders{}, "overlooks_near_readers", kExclusion, "1R+1W N=1", {r2, w2});
+    wrong(OverlooksNearWriters{}, "overlooks_near_writers", kExclusion, "1W+1R N=1", {w2, r2});
+    wrong(OverlooksNearWriters{}, "overlooks_near_writers", kExclusion, "2W N=1", {w2, w2});
+    wrong(NearWakesNobody{}, "near_wakes_nobody", Failure::deadlock, "1W+1R N=1", {w1, r1});
+    wrong(NearByAdapter{}, "near_by_adapter", Failure::word_class, "1R+1W N=1", {r1, w1});
+    wrong(Sound{}, "no_rounds", Failure::deadlock, "hold and wait at home N=1", kHoldNear);
+    cases.push_back(in_nic(
+        mutant<HeadOverlooksAlone>("head_overlooks_alone", kExclusion, "2W N=2", {w2, w2}, pairs)));
+    cases.push_back(in_nic(mutant<NearReaderOverlooks>("near_reader_overlooks", kExclusion,
+                                                       "1R+1W N=2", {r2, w2}, pairs)));
+}
+
 void add_deep(std::vector<Case>& cases) {
     const Machine apart = nodes_of(1), pairs = nodes_of(2);
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -337,6 +444,25 @@ void add_deep(std::vector<Case>& cases) {
     add(deep(pf_cohort("2W+2R N=1", {w2, w2, r2, r2}, apart), 4));
     add(deep(pf_cohort("4W N=2", {w2, w2, w2, w2}, pairs), 4));
     add(deep(pf_cohort("4W N=2 once", {w1, w1, w1, w1}, pairs)));
+}
+
+/// Cohorts that always queue before they register.
+void add_crowded(std::vector<Case>& cases) {
+    const Machine apart = nodes_of(1), pairs = nodes_of(2);
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+    const auto crowded = [&](const char* configuration, std::vector<Script> scripts,
+                             const Machine& machine) {
+        Case c = pf_cohort(std::string(configuration) + ", crowded", scripts, machine);
+        c.program =
+            program_of<locks::PfCohort, pf_cohort_fault::Crowded>(std::move(scripts), machine);
+        c.program.cpus_alone = true;
+        return c;
+    };
+    add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
+    add(crowded("3W N=1", {w2, w2, w2}, apart));
+    add(crowded("3W N=2", {w2, w2, w2}, pairs));
+    add(rounds(crowded("2W+2R N=2 once", {w1, w1, r1, r1}, in_rounds(pairs))));
 }
 
 } // namespace
@@ -378,19 +504,7 @@ void add_pf_cohort(std::vector<Case>& cases) {
     add(with_store_buffer(pf_cohort("2W+1R N=2", {w2, w2, r2}, pairs)));
     add(with_store_buffer(pf_cohort("1W+2R N=2", {w2, r2, r2}, pairs)));
 
-    // Cohorts that always queue before they register.
-    const auto crowded = [&](const char* configuration, std::vector<Script> scripts,
-                             const Machine& machine) {
-        Case c = pf_cohort(std::string(configuration) + ", crowded", scripts, machine);
-        c.program =
-            program_of<locks::PfCohort, pf_cohort_fault::Crowded>(std::move(scripts), machine);
-        return c;
-    };
-    add(at_home(crowded("2W+1R N=1", {w2, w2, r2}, apart)));
-    add(crowded("3W N=1", {w2, w2, w2}, apart));
-    add(crowded("3W N=2", {w2, w2, w2}, pairs));
-    add(rounds(crowded("2W+2R N=2 once", {w1, w1, r1, r1}, in_rounds(pairs))));
-
+    add_crowded(cases);
     // Two targets at once, taken in the same order by all.
     add(pf_cohort("3W N=2 2 targets", {kBoth, kBoth, kBoth}, nodes_of(2, 2)));
     add(pf_cohort("2W+1R N=2 2 targets", {kBoth, kBoth, both(Mode::shared)}, nodes_of(2, 2)));
@@ -399,8 +513,12 @@ void add_pf_cohort(std::vector<Case>& cases) {
     add_shared_records(cases);
     add_reader_groups(cases);
     add_sections(cases);
+    add_near(cases);
+    add_near_in_rounds(cases);
+    add_near_mutants(cases);
     add_deep(cases);
     add_mutants(cases);
+    add_overtaking_mutants(cases);
 }
 
 } // namespace rmalock::check

@@ -16,6 +16,13 @@ struct NodesOfTwo : fabric::CpuFabric {
     bool same_node(fabric::Rank rank) const { return rank / 2 == self() / 2; }
 };
 
+/// The same, where all that asks takes the atomics for those of adapters.
+template <class F>
+struct InNic : F {
+    using F::F;
+    fabric::Domain domain() const { return fabric::Domain::nic; }
+};
+
 /// Words for `ranks` ranks with `slots` slots each, zeroed.
 class ThreadWords {
   public:

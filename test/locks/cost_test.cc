@@ -157,6 +157,43 @@ TEST_F(Cost, PfAlockOffTheNodeIsOneRoundTripForEachCall) {
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
 }
 
+using InAdapters = Counting<InNic<NodesOfTwo>>;
+
+class CostOfAdapters : public testing::Test {
+  protected:
+    static constexpr fabric::Rank kTarget = 1, kFarTarget = 2;
+    ThreadWords words{4, WindowSlots::count(4, LockParts<InAdapters>::kinds(4))};
+    InAdapters fabric{InNic<NodesOfTwo>(words.fabric(0))};
+    LockParts<InAdapters> parts{fabric};
+    locks::PfCohort<InAdapters> lock{
+        parts.env(locks::PfCohort<InAdapters>::limits({}, parts.view()))};
+};
+
+TEST_F(CostOfAdapters, PfCohortOfTheOwnNodeAsksNone) {
+    lock.release_exclusive(kTarget, lock.acquire_exclusive(kTarget));
+    lock.release_shared(kTarget, lock.acquire_shared(kTarget));
+    EXPECT_EQ(fabric.take_of_adapters(), 0U);
+    // One that another process holds by the adapter.
+    InAdapters far_fabric{InNic<NodesOfTwo>(words.fabric(2))};
+    LockParts<InAdapters> far_parts(far_fabric);
+    locks::PfCohort<InAdapters> far(far_parts.env({}));
+    const locks::Hold its = far.acquire_shared(kTarget);
+    lock.release_shared(kTarget, lock.acquire_shared(kTarget));
+    EXPECT_EQ(fabric.take_of_adapters(), 0U) << "a reader beside a reader";
+    far.release_shared(kTarget, its);
+}
+
+TEST_F(CostOfAdapters, PfCohortOffTheNodeIsOneRoundTripForEachCall) {
+    const locks::Hold exclusive = lock.acquire_exclusive(kFarTarget);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    lock.release_exclusive(kFarTarget, exclusive);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    const locks::Hold shared = lock.acquire_shared(kFarTarget);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    lock.release_shared(kFarTarget, shared);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+}
+
 TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
     locks::PfMcs<CountingFabric> pf_mcs(parts.env({.t_w = 8, .t_l = 8}));
     const locks::Hold exclusive = pf_mcs.acquire_exclusive(kTarget);
@@ -248,7 +285,7 @@ TEST_F(CostOverNodes, WithoutMembersEachCallIsOneAtomicOffTheNode) {
 TEST_F(CostOverNodes, AReaderOfAMemberStaysOnItsNode) {
     join();
     const locks::Hold shared = pf_cohort.acquire_shared(kFar);
-    EXPECT_EQ(fabric.take(), kOneAtomic);
+    EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 1, .atomics = 1}));
     pf_cohort.release_shared(kFar, shared);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     EXPECT_EQ(fabric.take_off_node(), VerbCounts{});

@@ -74,6 +74,39 @@ struct Gated {
     locks::AllGate<F, Lock> gate;
 };
 
+/// Two processes of a node, where all others are reached by adapters.
+struct Apart : fabric::Adapter<Apart, F&> {
+    using Adapter::Adapter;
+    bool same_node(Rank rank) const { return rank / 2 == self() / 2; }
+    fabric::Domain domain() const { return fabric::Domain::nic; }
+};
+
+/// A lock whose target's node has its own way in.
+struct Sided {
+    static constexpr bool kSections = false;
+    using Lock = locks::PfCohort<Apart>;
+
+    explicit Sided(F& fabric)
+        : apart(fabric), parts(apart), lock(parts.env(kSmall)), nodes(parts.machine.nodes),
+          gate(apart, lock, WindowSlots::gate,
+               nodes.seen_by(fabric.self(), parts.machine.nodes, parts.holders),
+               {.alls = 2, .exclusives = 2, .patience = kRound}) {}
+    locks::Hold acquire(Rank target, bool exclusive) {
+        return exclusive ? gate.acquire_exclusive(target) : lock.acquire_shared(target);
+    }
+    void release(Rank target, bool exclusive, locks::Hold hold) {
+        exclusive ? gate.release_exclusive(target, hold) : lock.release_shared(target, hold);
+    }
+    void acquire_all() { gate.enter_all(); }
+    void release_all() { gate.leave_all(); }
+
+    Apart apart;
+    LockParts<Apart> parts;
+    Lock lock;
+    locks::NodeTable nodes;
+    locks::AllGate<Apart, Lock> gate;
+};
+
 /// A lock with its own lock_all.
 template <class Lock>
 struct Ungated {
@@ -117,7 +150,7 @@ using Adapters = testing::Types<
 #define RMALOCK_LOCK(name, Class) OfAWindow<locks::Class<F>>::Type,
 #include "locks/all.def"
 #undef RMALOCK_LOCK
-    Gated<InOrder>>;
+    Gated<InOrder>, Sided>;
 TYPED_TEST_SUITE(Stress, Adapters);
 
 TYPED_TEST(Stress, OneTargetMostlyWriters) {

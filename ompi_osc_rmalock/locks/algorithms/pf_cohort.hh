@@ -15,6 +15,8 @@
 //    TAIL   the last cohort in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its qnode or PHASE
 //    stand-in of the queue (mcs_queue.hh)
+//    L      where adapters do the atomics: processes of the target's node that are in without S
+//           (near_entry.hh)                                                                cohort
 //
 // At place(n, t), a process of node n: the qnode (NEXT, STATUS, mailbox) with which the cohort
 // stands in the home's queue; COME (atomic), the writers of the node that are in or wait, and those
@@ -26,17 +28,18 @@
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, MB, PH). `cohorts` is how many
 // registrations in S are the holder's, to be taken back with the phase: its own, if it has one, and
-// those of the holders before it. The baton says PASS(in a row, and what the holder knows), or
+// those of the holders before it; of one that is in by L none. The baton says PASS(in a row, and what the holder knows), or
 // HEAD: the lock is to be fetched from home.
 //
-//    s_acq  unless the target is on its node, and its last S had no members: v = arrive(A)
+//    s_acq  on the target's node, by L, if it gets in
+//           unless the target is on its node, and its last S had no members: v = arrive(A)
 //               v.MB: in, if !v.W or A opens before its patience is over
 //                     else take the arrival back
 //           come(HERE): behind another one of the node: in when that one is
-//           s = FADD(S, 1);  if s.XC == 0: in                                     // one atomic
+//           s = FADD(S, 1), and L behind it;  if s.XC == 0: await no writers in L; in // one atomic
 //           else wait(JOIN) as in pf_mcs.hh
 //           admit the others of HERE;  the node has a group inside: FADD(S, -1);  if s.XC: leave(RO)
-//    s_rel  in by way of A: DELIVER; depart(D)
+//    s_rel  in by L: DELIVER, and as near_entry.hh;  in by way of A: DELIVER; depart(D)
 //           of a group: DELIVER; leave(GROUP);  others of it are inside: out
 //           s = FADD_AFTER_DATA(S, -1, and +MB1 if K_in readers of its node came in this
 //                                       phase (on the target's node: if S had members when it
@@ -45,18 +48,21 @@
 //               if s.XC: leave(RO)
 //    x_acq  if another target has the record: as below, with a qnode in its place, and no COME
 //           if FADD(COME, 1) != 0: take(BATON);  if PASS: in
+//           on the target's node, by L, if it gets in
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
-//           s = FADD(S, X1);  MET = s.XC != 0;  if s.XC == 0: take(s.RC, s.MB, s.PH); in
+//           s = FADD(S, X1), and L behind it;  MET = s.XC != 0
+//           if s.XC == 0: await no writers in L;  take(s.RC, s.MB, s.PH); in
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
 //           take(what PHASE says)
 //    take   if r: drain(RO, r);  members = GET(S).MB                 // all nodes: no map is read
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
-//               if readers are inside: open(RO); await GONE, in rounds; close(RO)
+//           if readers are inside these, or in L: open(RO); await GONE, and L, in rounds; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
 //               chain = 0                                           // no reader waits for its end
 //           if in a row < T_L and chain < T_W and GET(COME) > in a row:
 //               DELIVER; give(BATON, PASS); return
+//           in by L: DELIVER, and as near_entry.hh, and on with COME
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
 //           if nsucc and chain < T_W: DELIVER; PUT(nsucc.STATUS, DIRECT)
 //           else if members: DELIVER; open(all members);  flush
@@ -88,16 +94,20 @@
 //       readers reach the home record as cheaply. But there a writer holds them back from when it
 //       registers, members from when it closes them. When writers always waited, the readers of
 //       the target's node had a tenth of what those of other nodes had. A reader that has seen no
-//       member in S does not look for its node's, so without members it pays nothing.
+//       member in S does not look for its node's, so without members it pays nothing. By L it goes
+//       where members are, too, while no exclusive has registered.
 //   P7  A reader that has joined a drain does not make its node a member: the drainer may have read
 //       the map already, and would leave that member open when it goes in.
 //   P8  A writer whose node's record serves another target is a cohort of its own, and a reader goes
 //       home. Neither waits for the record.
 //   P9  Readers of a node that go home together go as one (reader_group.hh). Those of the home's node
 //       do not where CPUs do the atomics: its words are as near as the record.
+//   P10 Where adapters do the atomics, a process of the target's node asks none while the lock is
+//       free. What it meets there sends it the way of all others.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
-// members are closed and empty from `take` until the chain that began with it ends.
+// members are closed and empty from `take` until the chain that began with it ends, and L is empty
+// (near_entry.hh).
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
 // waits for those before it in its cohort, and T_L that did not queue for each of them and for
@@ -109,7 +119,8 @@
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
-// own node. Member's reader, and one that comes behind another one: nothing. Among other writers:
+// own node. In the nic domain L comes along with the atomic that registers, and on the target's node
+// a free lock costs no adapter anything. Member's reader, and one that comes behind another one: nothing. Among other writers:
 // to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
 // add each, 2 gets of the map unless all nodes are members. Hand-over in the node 1 posted put on
 // it, to another node 1 posted put off it. In the nic domain cohorts are CPUs' as well, but the
@@ -126,6 +137,7 @@
 #include "locks/parts/drain.hh"
 #include "locks/parts/mcs_queue.hh"
 #include "locks/parts/members.hh"
+#include "locks/parts/near_entry.hh"
 #include "locks/parts/reader_group.hh"
 #include "locks/parts/section.hh"
 
@@ -135,6 +147,8 @@ namespace rmalock::locks {
 struct PfCohortWords {
     // At home. RO is DrainWord, JOIN a list of push_list.hh, the stand-in that of mcs_queue.hh.
     static constexpr Slot kS = 0, kRo = 1, kJoin = 4, kStandIn = 5;
+    /// L (near_entry.hh), where adapters do the atomics.
+    static constexpr Slot kNear = 7;
     /// TAIL: the last cohort in the queue; 0: none is. Each comes by one swap, so one finds 0: it
     /// alone registers if it has not yet (P5), and meets the owner in HW. The one before tells all
     /// others.
@@ -157,7 +171,7 @@ struct PfCohortWords {
     // each other, in one order.
     static constexpr unsigned kRcBits = 19, kXcBits = 19, kMbBits = 18, kPhBits = 8;
     static_assert(kRcBits + kXcBits + kMbBits + kPhBits == 64 &&
-                  kPhBits <= MemberWords::kPhaseBits);
+                  kPhBits == 64 - MemberWords::kCamePhaseShift);
     // Nodes; readers; writers alone (P8), and the cohorts of a chain that have been in.
     static_assert(fabric::kMostRanks < 1 << kMbBits && fabric::kMostRanks < 1 << kRcBits &&
                   fabric::kMostRanks + CohortHold::kMostCohorts < Value{1} << kXcBits);
@@ -184,8 +198,8 @@ struct PfCohortWords {
     static constexpr Value readers(Value s) { return s & (kX1 - 1); }
 
     /// A shared hold: registered in S; counted at a member; registered, and may make its node one;
-    /// behind the registration of a group's leader.
-    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2, kByGroup = 3;
+    /// behind the registration of a group's leader; counted in L.
+    static constexpr Value kByHome = 0, kByMember = 1, kJoins = 2, kByGroup = 3, kInNear = 4;
 
     // STATUS and HW. PHASE says what S said without its exclusives; its low bits are r, the readers
     // that the receiver drains.
@@ -219,6 +233,8 @@ struct PfCohortWords {
     /// An exclusive hold beside Cohort::hold: of a writer without its node's record (P8). In the
     /// place of `passed`: where it stands in the home's queue, 0 if it does not.
     static constexpr Value kAlone = Value{1} << 63, kAtStandIn = QueueNodes::kMostQnodes + 1;
+    /// That of one that is in by L, without its cohort: it has nothing to remember.
+    static constexpr Value kAloneInNear = kAlone;
     static_assert(kAtStandIn <= BatonWord<CohortHold::kBits>::kMostPassed);
 
     // Of critical sections that come in a message (section.hh). An exclusive one is a cohort of its
@@ -273,12 +289,14 @@ class PfCohort : private PfCohortWords {
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         // A hand-over to another node costs some hundred of those within one.
         constexpr Value kOftenInARow = 16;
-        const Value most = std::max(kOftenInARow, 2 * static_cast<Value>(machine.nodes.largest()));
+        const auto of_a_node = static_cast<Value>(machine.nodes.largest());
+        const Value most = std::max(kOftenInARow, 2 * of_a_node);
         return {.t_w = asked.chain(machine.ranks(), 2 * kOftenInARow),
                 .t_l = std::max<Value>(1, asked.innermost(most)),
                 .t_r = asked.t_r,
                 .hold = kHoldForReaders,
-                .patience = asked.patience};
+                .patience = asked.patience,
+                .members = joins_after(of_a_node, machine.nodes.elements())};
     }
 
     explicit PfCohort(const LockEnv<F>& env)
@@ -288,6 +306,7 @@ class PfCohort : private PfCohortWords {
           cohort_(env.fabric, records_.shared()), group_(env.fabric),
           members_(env.fabric, env.records, env.machine.nodes, env.limits.members,
                    records_.shared()),
+          near_(env.fabric), has_near_(env.fabric.domain() == fabric::Domain::nic),
           qnodes_(env.qnodes), nodes_(env.machine.nodes),
           my_node_(nodes_.element(env.fabric.self())), limits_(env.limits) {}
 
@@ -307,6 +326,9 @@ class PfCohort : private PfCohortWords {
     }
 
     Hold acquire_exclusive(Rank target) {
+        if (is_near(target) &&
+            near_.enter_alone(word(target, kNear), word(target, kJoin), free(target)))
+            return {kAloneInNear};
         const Word qnode = record(my_node_, target);
         const auto entry = cohort_.enter(cohort(qnode), target, qnodes_, limits_.t_l);
         if (!entry) [[unlikely]]
@@ -345,12 +367,24 @@ class PfCohort : private PfCohortWords {
     /// For diagnosis: whether an acquire would have to wait now.
     bool is_taken(Rank target, bool exclusive) {
         const Value s = fabric_.get(word(target, kS));
-        if (exclusives(s) != 0 || !exclusive)
-            return exclusives(s) != 0;
-        return readers(s) != 0 || members_.is_taken(target, counters(target));
+        const Value near = has_near_ ? fabric_.get(word(target, kNear)) : 0;
+        const bool has_exclusive = exclusives(s) != 0 || NearWord::has_writers(near);
+        if (has_exclusive || !exclusive)
+            return has_exclusive;
+        return near != 0 || readers(s) != 0 || members_.is_taken(target, counters(target));
     }
 
   private:
+    /// By simulation (docs/results.md). A writer pays for each member, so where locks are many and calm a
+    /// few readers that happen to come together should make none; and they do the sooner somewhere, the
+    /// more nodes there are. Where all want one lock, all readers of a node come within a phase. Adapters'
+    /// members spare their readers little.
+    static MemberLimits joins_after(Value of_a_node, std::size_t nodes) {
+        constexpr Value kFew = 4;
+        const Value many = std::max(kFew, of_a_node);
+        return {.k_in = nodes > 16 ? std::min(many, 2 * kFew) : kFew, .k_in_nic = many};
+    }
+
     static constexpr Slot kRecordSlots = fabric::kWordsPerLine + MemberWords::kCounterSlots;
 
     // ---- where the words are --------------------------------------------------------------------
@@ -370,6 +404,37 @@ class PfCohort : private PfCohortWords {
         return [this, target](std::size_t node) { return counter(node, target); };
     }
 
+    // ---- the node's own way in, and what goes past it ---------------------------------------------
+    bool is_near(Rank target) { return has_near_ && fabric_.same_node(target); }
+
+    /// Of a reader of a target of the own node. Where members are, it goes by them (P6).
+    bool enter_near_shared(Rank target) {
+        const Value s = fabric_.get(word(target, kS));
+        note_members_at_home(s);
+        return exclusives(s) == 0 && near_.enter_shared(word(target, kNear), [&] {
+            return exclusives(fabric_.get(word(target, kS))) != 0;
+        });
+    }
+    /// Whether nobody is in S.
+    auto free(Rank target) {
+        return [this, s = word(target, kS)] { return without_phase(fabric_.get(s)) == 0; };
+    }
+
+    /// What a process finds that registers in S.
+    struct Found {
+        Value s;
+        Value near; ///< L, behind that; 0 where there is none
+    };
+    Found register_at_home(Rank target, Value change) {
+        const Word s = word(target, kS);
+        if (!has_near_)
+            return {fabric_.fetch_add(s, change), 0};
+        Value near = 0;
+        const Value before = fabric_.fetch_then_get(fabric::Rmw::fetch_add(s, change),
+                                                    word(target, kNear).slot, {&near, 1});
+        return {before, near};
+    }
+
     // ---- readers at home ------------------------------------------------------------------------
     bool is_over(Rank target, Value s) { return phase(fabric_.get(word(target, kS))) != phase(s); }
 
@@ -377,6 +442,23 @@ class PfCohort : private PfCohortWords {
     /// may have joined a drain.
     bool wait_as_reader(Rank target, Value s) {
         return drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
+    }
+    /// For a reader that registered, found no exclusive in S, and writers in L.
+    [[gnu::noinline]] void wait_for_near(Rank target) {
+        const Word near = word(target, kNear);
+        if (fabric_.same_node(target))
+            fabric_.await(near, NearWord::no_writers);
+        else
+            drain_.wait_outside(drains(target), qnodes_,
+                                [&] { return NearWord::no_writers(fabric_.get(near)); });
+    }
+    /// For a reader that registered. Returns as wait_as_reader.
+    bool wait_where_needed(Rank target, const Found& found) {
+        if (exclusives(found.s) != 0)
+            return wait_as_reader(target, found.s);
+        if (NearWord::has_writers(found.near))
+            wait_for_near(target);
+        return false;
     }
     /// Else the home's words are at hand.
     bool goes_in_groups(Rank target) {
@@ -402,11 +484,13 @@ class PfCohort : private PfCohortWords {
 
     /// Any other reader. Apart, so that the path straight home is short (perf/guard counts it).
     [[gnu::noinline]] Hold acquire_by_node(Rank target) {
+        if (is_near(target) && enter_near_shared(target))
+            return {kInNear};
         const Word a = counter(my_node_, target);
         const bool of_home = nodes_.element(target) == my_node_;
         bool may_join = (!of_home || members_at_home_.load(std::memory_order_relaxed)) && // P6
                         members_.possible(a, target);
-        const Value arrived = may_join ? members_.arrive(a, of_home) : 0;
+        const Value arrived = may_join ? members_.arrive(a) : 0;
         bool at_member = MemberWords::is_member(arrived);
         if (at_member && members_.foreign(a, target, arrived))
             may_join = at_member = false;
@@ -416,13 +500,14 @@ class PfCohort : private PfCohortWords {
         const auto role = goes_in_groups(target) ? group_.come(group, qnodes_) : Role::alone;
         if (role == Role::follower)
             return {kByGroup};
-        const Value s = fabric_.fetch_add(word(target, kS), kReader1);
+        const Found found = register_at_home(target, kReader1);
+        const Value s = found.s;
         if (of_home)
             note_members_at_home(s);
-        const bool guest = exclusives(s) != 0 && wait_as_reader(target, s);
+        const bool guest = wait_where_needed(target, found);
         const auto joins = [&](Value together) { // P7
             return may_join && !at_member && !guest &&
-                   (of_home ? has_members(s) : members_.pays(a, arrived, phase(s), together));
+                   (of_home ? has_members(s) : members_.pays(a, phase(s), together));
         };
         return role == Role::leader ? admit_group(target, group, joins)
                                     : Hold{joins(1) ? kJoins : kByHome};
@@ -431,6 +516,11 @@ class PfCohort : private PfCohortWords {
     /// A reader of a member or of a group, or one that may make its node a member. Apart as well: where
     /// the node's record is takes two divisions.
     [[gnu::noinline]] void release_by_node(Rank target, Hold held) {
+        if (held.opaque == kInNear) {
+            fabric_.deliver(target);
+            near_.leave_shared(word(target, kNear));
+            return;
+        }
         const Word a = counter(my_node_, target);
         if (held.opaque == kByMember) {
             fabric_.deliver(target);
@@ -481,20 +571,23 @@ class PfCohort : private PfCohortWords {
 
     // ---- exclusives -----------------------------------------------------------------------------
     CohortHold fetch_for_cohort(Rank target, Word qnode) {
+        if (is_near(target) &&
+            near_.enter_as_head(word(target, kNear), word(target, kJoin), free(target)))
+            return {.cohorts = 0};
         const Word met_others = field(qnode, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != kMetNobody;
         if (queues_first && queue_.join(word(target, kTail), qnode))
             return take_over(target, qnode, queue_.await_status(qnode), 0);
-        const Value s = fabric_.fetch_add(word(target, kS), kX1);
-        if ((exclusives(s) == 0) == queues_first)
+        const Found found = register_at_home(target, kX1);
+        if ((exclusives(found.s) == 0) == queues_first)
             fabric_.put(met_others, queues_first ? kMetNobody : kMetSome);
-        return registered(target, qnode, s, queues_first);
+        return registered(target, qnode, found, queues_first);
     }
 
-    /// With its cohort at `qnode` registered, which found `s`.
-    CohortHold registered(Rank target, Word qnode, Value s, bool queued) {
-        if (exclusives(s) == 0)
-            return take(target, qnode, phase_message(s), {.queued = queued});
+    /// With its cohort at `qnode` registered.
+    CohortHold registered(Rank target, Word qnode, const Found& found, bool queued) {
+        if (exclusives(found.s) == 0)
+            return take(target, qnode, {phase_message(found.s), found.near}, {.queued = queued});
         if (!queued && queue_.join(word(target, kTail), qnode))
             return take_over(target, qnode, queue_.await_status(qnode), 1);
         return take_over(target, qnode, meet_owner(target, qnode), 1);
@@ -512,19 +605,24 @@ class PfCohort : private PfCohortWords {
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
     CohortHold take_over(Rank target, Word qnode, Value message, Value registered) {
         if (is_phase(message))
-            return take(target, qnode, message,
-                        {.cohorts = registered + inherited(message), .queued = true}, true);
+            return take(target, qnode, {message, 0, true},
+                        {.cohorts = registered + inherited(message), .queued = true});
         const CohortHold before = CohortHold::unpacked(message);
         return {1,    before.chain + 1, before.cohorts + registered,
                 true, before.members,   before.all_nodes};
     }
 
-    CohortHold take(Rank target, Word qnode, Value message, CohortHold mine,
-                    bool handed_over = false) {
-        if (readers(message) != 0 || members_told(message) != 0) {
+    /// What an owner knows of a target of which readers may be inside.
+    struct Taken {
+        Value message; ///< PHASE, or what it would say
+        Value near;    ///< L, since when an exclusive has been in S
+        bool handed_over = false;
+    };
+    CohortHold take(Rank target, Word qnode, const Taken& taken, CohortHold mine) {
+        if (readers(taken.message) != 0 || members_told(taken.message) != 0 || taken.near != 0) {
             const bool alone = qnodes_.own(qnode);
             const Word own = alone ? qnode : qnodes_.take(fabric_);
-            take_from_readers(target, own, message, handed_over, mine);
+            take_from_readers(target, own, taken, mine);
             if (!alone)
                 qnodes_.give(own);
         }
@@ -534,8 +632,7 @@ class PfCohort : private PfCohortWords {
     // ---- exclusives without their node's record (P8) --------------------------------------------
     [[gnu::noinline]] Hold acquire_alone(Rank target) {
         Word qnode = qnodes_.take(fabric_);
-        const CohortHold mine =
-            registered(target, qnode, fabric_.fetch_add(word(target, kS), kX1), false);
+        const CohortHold mine = registered(target, qnode, register_at_home(target, kX1), false);
         if (!mine.queued) {
             qnodes_.give(qnode);
             return {kAlone | Cohort<F>::hold(mine, 0).opaque};
@@ -546,6 +643,10 @@ class PfCohort : private PfCohortWords {
     }
 
     [[gnu::noinline]] void release_alone(Rank target, Hold held) {
+        if (held.opaque == kAloneInNear) {
+            fabric_.deliver(target);
+            return near_.leave_alone(word(target, kNear), word(target, kJoin));
+        }
         const Value at = Cohort<F>::passed_of(held);
         const bool at_qnode = at != 0 && at != kAtStandIn;
         const Word qnode = at_qnode ? qnodes_.qnode(at - 1) : word(target, kStandIn);
@@ -557,13 +658,19 @@ class PfCohort : private PfCohortWords {
     /// that.
     CohortHold extended(Rank target, CohortHold mine) {
         if (mine.chain >= limits_.t_w && !mine.members && fabric_.same_node(target) &&
-            readers(fabric_.get(word(target, kS))) == 0)
+            readers(fabric_.get(word(target, kS))) == 0 &&
+            (!has_near_ || NearWord::no_readers(fabric_.get(word(target, kNear)))))
             mine.chain = 0;
         return mine;
     }
 
     /// `qnode`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
     void give_home(Rank target, const CohortHold& mine, Word qnode, bool of_cohort) {
+        if (mine.cohorts == 0) {
+            fabric_.deliver(target);
+            near_.leave_as_head(word(target, kNear), word(target, kJoin));
+            return;
+        }
         Value succ = 0;
         if (mine.queued) {
             queue_.take_status(qnode);
@@ -588,34 +695,47 @@ class PfCohort : private PfCohortWords {
 
     // ---- phases ---------------------------------------------------------------------------------
     /// Takes the target from its readers. `mine` learns what members there are, all closed then.
-    void take_from_readers(Rank target, Word own, Value message, bool handed_over,
-                           CohortHold& mine) {
-        const Value r = readers(message);
-        Value there = members_told(message);
+    void take_from_readers(Rank target, Word own, const Taken& taken, CohortHold& mine) {
+        const Word near = word(target, kNear);
+        const Value in_near = NearWord::has_writers(taken.near)
+                                  ? fabric_.await(near, NearWord::no_writers)
+                                  : taken.near;
+        const Value r = readers(taken.message);
+        Value there = members_told(taken.message);
         Rounds<F> rounds(limits_.patience);
         if (r != 0) {
             drain_.drain(drains(target), own, r, rounds);
             // Only now: until all of them have left, one may have made its node a member (P2).
             there = members(fabric_.get(word(target, kS)));
         }
-        if (there == 0)
+        Value to_come = 0;
+        if (there != 0) {
+            if (taken.handed_over)
+                let_readers_in(target);
+            to_come = close_members(target, own, phase_told(taken.message), there, mine);
+        }
+        if (to_come == 0 && NearWord::no_readers(in_near))
             return;
-        if (handed_over)
-            let_readers_in(target);
+        drain_.open(drains(target), own); // P3
+        const auto await = [&](Word word, auto gone) {
+            drain_.await(drains(target), own, word, gone, rounds);
+        };
+        if (to_come != 0)
+            members_.await_drained(own, to_come, await);
+        if (!NearWord::no_readers(in_near))
+            await(near, NearWord::no_readers);
+        drain_.close(drains(target), own, rounds);
+    }
+
+    /// Of `there` members. Returns how many will add to GONE of `own`.
+    Value close_members(Rank target, Word own, Value phase, Value there, CohortHold& mine) {
         const bool all_nodes = there == nodes_.elements();
-        const auto closed =
-            members_.close(target, all_nodes, phase_told(message), own, counters(target));
+        const auto closed = members_.close(target, all_nodes, phase, own, counters(target));
         if (closed.left != 0)
             fabric_.fetch_add(word(target, kS), Value{0} - closed.left * kMember1);
-        if (closed.to_come != 0) {
-            drain_.open(drains(target), own); // P3
-            members_.await_drained(own, closed.to_come, [&](Word gone, auto all) {
-                drain_.await(drains(target), own, gone, all, rounds);
-            });
-            drain_.close(drains(target), own, rounds);
-        }
         mine.members = closed.remain != 0;
         mine.all_nodes = all_nodes && closed.left == 0;
+        return closed.to_come;
     }
 
     /// The hold: a writer that waits for T_R readers makes them one batch.
@@ -660,6 +780,8 @@ class PfCohort : private PfCohortWords {
     Cohort<F> cohort_;
     Group group_;
     Members<F> members_;
+    NearEntry<F> near_;
+    bool has_near_; ///< else L is not used: the node's CPUs are as near to S
     QueueNodes& qnodes_;
     const topology::Level& nodes_;
     std::size_t my_node_;

@@ -71,7 +71,8 @@ struct CohortHold {
     /// that no reader waits: a reader waits for T_W at most.
     Value chain = 1;
     /// Registrations in S that are the holder's. XC counts them until it takes all of them back with
-    /// the phase, so no reader and no other exclusive is in; one more in XC is a cohort that waits.
+    /// the phase, so no reader and no other exclusive is in; one more in XC is a cohort that waits. 0:
+    /// it is in by L (near_entry.hh), whose writers are counted there.
     Value cohorts = 1;
     /// Its cohort's qnode is in the home's queue: it leaves that, and tells the one behind. Where
     /// it finds none there, or was not in it, it meets the first of the queue in HW.

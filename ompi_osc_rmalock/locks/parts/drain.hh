@@ -94,6 +94,14 @@ class Drain {
         return joined;
     }
 
+    /// For a caller that the drainer waits for anyhow, so that it joins none. Returns when is_over().
+    template <class IsOver>
+    void wait_outside(const DrainWords& words, QueueNodes& qnodes, IsOver&& is_over) {
+        const Word own = qnodes.take(fabric_);
+        waiting_.wait(words.join, own, is_over, [](Value) { return false; });
+        qnodes.give(own);
+    }
+
     /// Wakes the readers that wait for the end of a phase, which has come. Returns the name of the
     /// qnode that was woken first, 0 if there was none.
     Value admit(const DrainWords& words) {

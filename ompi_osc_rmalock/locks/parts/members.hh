@@ -6,25 +6,25 @@
 // the lock around them, which says what process owns a target, exclusively or as one of its
 // readers.
 //
-// Words (all atomic use), for a target t:
+// Words (atomic use, where nothing is said), for a target t:
 //
 //    at place(n, t), a process of node n, on two lines
 //       A   [ GEN:1 | W:1 | MB:1 | IDLE:8 | arrivals:53 ]
 //           W: closed by writers; MB: the node is a member; GEN: the lowest bit of the lock's phase
-//           !MB: GEN and IDLE are the phase of which arrivals are counted
 //       KEY the target whose member the node is, or is being made; 0: none's
+//       CAME [ phase:8 | readers:56 ]  of a node that is no member: that have gone home       cohort
 //       D   [ inside:24 | drainer:40 ]         departures count down; see below
 //    at t
 //       MAP one bit for each node: it is a member. An owner that knows all nodes to be (MB of S in
 //           pf_cohort.hh) does not read it
 //    GONE of a waiting writer's qnode (qnodes.hh): so many counters have drained
 //
-//    arrive   on the target's node: v = GET(A);  !v.MB: go home
+//    arrive   v = GET(A);  !v.MB: take the lock at home, and count in CAME. A reader that finds another
+//                          phase there starts a new count.
 //             v = FADD(A, 1)                                 // the one atomic of a member's reader
 //             v.MB:  if v.W: await A.GEN != v.GEN, or give up
 //                    in
-//             !v.MB: take the lock at home; v.arrivals says how many of the node have done so in
-//                    v's phase. A reader that finds another phase at home starts a new count.
+//             !v.MB: as above
 //    give up  until CAS(A, a -> a - 1) == a:  if a.GEN != v.GEN: in
 //    depart   o = FADD(D, -1 reader)
 //             if o.inside == 1 and o.drainer: FADD(D, -drainer); ADD(drainer.GONE, 1)
@@ -93,7 +93,7 @@ struct MemberWords {
     // Of a counter: A and KEY on its first line, D (DrainWord) on its second.
     // KEY: the target whose member the node is, or is being made. A CAS from 0 sets it, so of
     // several readers one makes the node a member. It is 0 again only when the bit of MAP is gone.
-    static constexpr Slot kArrivals = 0, kKey = 1, kDepartures = fabric::kWordsPerLine,
+    static constexpr Slot kArrivals = 0, kKey = 1, kCame = 2, kDepartures = fabric::kWordsPerLine,
                           kCounterSlots = 2 * fabric::kWordsPerLine;
     /// GONE of a qnode; 0-3 are in mcs_queue.hh, drain.hh, push_list.hh. Each counter that the
     /// drainer has left its name in adds 1, by the last reader to depart. It is an atomic, and the
@@ -120,13 +120,6 @@ struct MemberWords {
     static constexpr unsigned kIdleShift = 53, kIdleBits = 8;
     static constexpr Value kIdle1 = Value{1} << kIdleShift;
     static constexpr Value idle(Value a) { return a >> kIdleShift & ((Value{1} << kIdleBits) - 1); }
-    /// At a node that is no member, IDLE and GEN are the phase that arrivals are counted of. By GEN
-    /// alone, readers of every other phase were taken for those of one, and made the node a member.
-    static constexpr unsigned kPhaseBits = kIdleBits + 1;
-    static constexpr Value counted_phase(Value a) { return idle(a) << 1 | generation(a); }
-    static constexpr Value counts_phase(Value phase) {
-        return of_generation(phase) | phase >> 1 << kIdleShift;
-    }
     /// A reader that has come since the last swap. At a member the owner's next swap finds it,
     /// unless it has been taken back, and D is owed one departure.
     static constexpr Value kArrival = 1;
@@ -134,6 +127,15 @@ struct MemberWords {
 
     static constexpr bool is_member(Value a) { return (a & kMember) != 0; }
     static constexpr bool is_closed(Value a) { return (a & kWrite) != 0; }
+
+    /// CAME: the phase, and how many of the node have met it at home. A hint: a node that joins too soon
+    /// leaves again. One that has left does not count on.
+    static constexpr unsigned kCamePhaseShift = 56;
+    static constexpr Value came_in(Value phase, Value readers) {
+        return phase << kCamePhaseShift | readers;
+    }
+    static constexpr Value came(Value v) { return v & ((Value{1} << kCamePhaseShift) - 1); }
+    static constexpr Value phase_of_came(Value v) { return v >> kCamePhaseShift; }
 
     /// A word of MAP: the owner is to close the counter of this node. It is set behind MB by a
     /// reader inside by way of home, which the owner waits for before it reads the map.
@@ -158,23 +160,22 @@ class Members : private MemberWords {
     /// The map is slots `map`... of every rank; a node's counter is where the lock says. `shared`:
     /// other targets may have it.
     Members(F& fabric, Slot map, const topology::Level& nodes, MemberLimits limits, bool shared)
-        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits), shared_(shared) {}
+        : fabric_(fabric), map_(map), nodes_(nodes), limits_(limits), shared_(shared),
+          k_in_(fabric.domain() == fabric::Domain::nic && limits.k_in_nic != 0 ? limits.k_in_nic
+                                                                               : limits.k_in) {}
 
     /// Whether a node may join that keeps its readers of `target` at `a`.
     bool possible(Word a, Rank target) {
-        if (limits_.k_in == 0)
+        if (k_in_ == 0)
             return false;
         const Value key = shared_ ? fabric_.get(field(a, kKey)) : 0;
         return key == 0 || key == NodeRecords::key(target);
     }
 
-    /// Counts the caller in at a member. Returns what A was. `looks`: by a get first, so that where
-    /// none is nothing is counted.
-    Value arrive(Word a, bool looks) {
-        if (looks)
-            if (const Value seen = fabric_.get(a); !is_member(seen))
-                return seen;
-        return fabric_.fetch_add(a, kArrival);
+    /// Counts the caller in at a member. Returns what A was.
+    Value arrive(Word a) {
+        const Value seen = fabric_.get(a);
+        return is_member(seen) ? fabric_.fetch_add(a, kArrival) : seen;
     }
 
     /// For a reader that has `arrived` at a member: whether it is another target's. Then the reader
@@ -205,14 +206,17 @@ class Members : private MemberWords {
         fabric_.add(field(qnode_of(DrainWord::drainer(o)), kGone), kGone1);
     }
 
-    /// For a reader that has `arrived` at a node that is not a member, and met `phase` at home.
-    /// `together`: with it, those that followed it (reader_group.hh). Returns whether it pays to join.
-    bool pays(Word a, Value arrived, Value phase, Value together) {
-        if (counted_phase(arrived) == phase)
-            return arrivals(arrived) + together >= limits_.k_in;
-        // Somebody else's arrival in between makes it fail; that one starts the count, then.
-        fabric_.compare_swap(a, arrived + together, counts_phase(phase) | together);
-        return together >= limits_.k_in;
+    /// For a reader that found no member at `a`, and met `phase` at home. `together`: with it, those that
+    /// followed it (reader_group.hh). Returns whether it pays to join.
+    bool pays(Word a, Value phase, Value together) {
+        if (together >= k_in_)
+            return true;
+        const Word came_at = field(a, kCame);
+        const Value seen = fabric_.get(came_at);
+        const Value all = (phase_of_came(seen) == phase ? came(seen) : 0) + together;
+        // Another reader's in between makes it fail, and is as good.
+        fabric_.near_compare_swap(came_at, seen, came_in(phase, all));
+        return all >= k_in_;
     }
 
     /// Makes `node`, whose counter is `a`, a member. `phase_now` is asked only if it is not one.
@@ -396,6 +400,7 @@ class Members : private MemberWords {
     const topology::Level& nodes_;
     MemberLimits limits_;
     bool shared_;
+    Value k_in_; ///< that of the domain
 };
 
 } // namespace rmalock::locks

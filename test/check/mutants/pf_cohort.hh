@@ -15,7 +15,8 @@ using pf_mcs_fault::NoDelivery;
 // Words as in locks/algorithms/pf_cohort.hh. Behind the home record the map, then the record of
 // target 0.
 using Words = locks::PfCohortWords;
-inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail;
+inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail, kJoin = Words::kJoin,
+                      kNear = Words::kNear;
 inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
 inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
                       kBaton = kRecord + Words::kBaton, kGroup = kRecord + Words::kGroup,
@@ -31,6 +32,43 @@ inline constexpr Value kPhases = ~(kPhase - 1);
 using JoinNoRecheck = pf_mcs_fault::JoinNoRecheckOf<kPhases>;
 using NoSelfServe = pf_mcs_fault::NoSelfServeOf<kPhases>;
 using NoVerify = pf_mcs_fault::NoVerifyOf<kPhases>;
+
+/// A process that has counted itself in L does not look at S again.
+struct NearLooksOnce : Sound {
+    Value seen(Word w, Value v) { return w.slot == kS && counted_ ? 0 : v; }
+    void done(Verb verb, Word w, Value) { counted_ = verb == Verb::fetch_add && w.slot == kNear; }
+    bool counted_ = false;
+};
+/// An exclusive by S does not see the readers in L.
+struct OverlooksNearReaders : Sound {
+    Value seen(Word w, Value v) { return w.slot == kNear ? v & ~(locks::NearWord::kAlone - 1) : v; }
+};
+/// Nobody by S sees the writers in L.
+struct OverlooksNearWriters : Sound {
+    Value seen(Word w, Value v) { return w.slot == kNear ? v & (locks::NearWord::kAlone - 1) : v; }
+};
+/// The head of a cohort does not see a writer that is in L alone.
+struct HeadOverlooksAlone : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        using Near = locks::NearWord;
+        return w.slot == kNear && operand == Near::kHead ? v & (Near::kAlone - 1) : v;
+    }
+};
+/// A reader that comes to L does not see the writers there.
+struct NearReaderOverlooks : Sound {
+    Value fetched(Word w, Value operand, Value v) {
+        using Near = locks::NearWord;
+        return w.slot == kNear && operand == Near::kReader ? v & (Near::kAlone - 1) : v;
+    }
+};
+/// A writer that leaves L does not look for readers that wait for that.
+struct NearWakesNobody : Sound {
+    Value seen(Word w, Value v) { return w.slot == kJoin ? 0 : v; }
+};
+/// A process has the adapter count it in L.
+struct NearByAdapter : Sound {
+    bool leaves_to_adapter(Word w, Value) { return w.slot == kNear; }
+};
 
 /// Not wrong: a node of the cohorts, whose record says that others are at home, always.
 struct Crowded : Sound {

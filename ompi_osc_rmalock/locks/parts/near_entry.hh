@@ -1,0 +1,132 @@
+// Processes of the target's node take and give a free lock by CPUs alone, where adapters do the atomics.
+//
+// Our own. Where the network adapter does the read-modify-writes of a lock's home word S, a process of
+// the target's node would have to ask the adapter as well, for microseconds instead of nanoseconds.
+// ALock (A. Baran, J. Nelson-Slivon, L. Tseng, R. Palmieri: "ALock: Asymmetric Lock Primitive for
+// RDMA Systems", SPAA 2024) has two queues therefore, between which Peterson's algorithm decides. Here
+// the node's processes have a word of their own that they use while nobody has to wait. One that
+// finds others there goes by S as all others do, so S alone decides in what order they come.
+//
+// Word at the target's home:
+//
+//    L     [ heads:15 | alone:17 | readers:32 ]   processes of the node that are in by it, or try;
+//          heads: a writer for its cohort (cohort.hh); writers: both                      cohort
+//
+//    s_acq  GET(S) has an exclusive: no
+//           l = NEAR_FADD(L, reader);  if l.writers: await L.writers == 0
+//           GET(S) has no exclusive: in;  else NEAR_ADD(L, -reader): no
+//    s_rel  NEAR_ADD(L, -reader)
+//    x_acq  GET(S) has anybody: no
+//           alone: NEAR_FADD(L, alone) was 0, and GET(S) has nobody: in;  else as x_rel: no
+//           head:  l = NEAR_FADD(L, head);  if l.alone and not l.heads: await not L.alone
+//                  no other head, no readers, and GET(S) has nobody: in;  else as x_rel: no
+//    x_rel  NEAR_FADD(L, -alone or -head);  if GET(JOIN): wake_all(JOIN)
+//
+//    by S, in the round trip that registers: GET(L)
+//           a reader that found no exclusive in S: await L.writers == 0, in JOIN off the node
+//           an exclusive that found none: await L.writers == 0, then L.readers == 0, in rounds
+//
+// Why it excludes. A process registers in S before it looks at L, or counts itself in L before it looks
+// at S; so of two that meet one sees the other. A process that registers in S finds those in L, and
+// waits for them; the one in L that looks at S too late to be let in takes itself out. While it is there it
+// waits for nobody, but a reader for writers, and one head for writers that are alone, which wait for
+// nobody. So no two wait for each other.
+// While a process is registered in S that L's would exclude, nobody enters by L: each looks at S
+// behind its own count. An exclusive that is handed the lock need not look: since the one that found
+// S without exclusives looked at L, S has never been without.
+//
+// A process of the node may see S late (fabric/concept.hh). One from elsewhere reads L on this node
+// behind its atomic of S; if it misses a count, that count comes behind the read, and what S was by
+// then is what a look behind the count finds.
+//
+// Overtaking: none by L, as nobody enters by it while an exclusive is registered, and no exclusive
+// while anybody is. Within the node writers pass the lock on (cohort.hh). One that is alone may come
+// before a head, once: from its count on nobody else comes alone.
+//
+// Cost: a free lock 1 atomic of a CPU to acquire, 1 to release, and 2 gets. To processes by S none: the
+// get of L is in the round trip of their atomic. Memory: 1 word per target.
+#pragma once
+
+#include "locks/parts/push_list.hh"
+
+namespace rmalock::locks {
+
+/// L. Beside each field: what it promises, and the race that it settles.
+struct NearWord {
+    /// A reader of the node that is in, or tries. It counts itself before it looks at S: an exclusive
+    /// that has registered there finds it here, or it finds the exclusive.
+    static constexpr Value kReader = 1;
+    /// A writer of the node, as well. Each that tries counts itself, so of several at most one finds 0.
+    static constexpr Value kAlone = Value{1} << 32;
+    /// The same for a cohort, behind which others wait. It is told apart, so that it can wait for those
+    /// that are alone; they wait for nobody. Of two at most one finds no other: where the lock takes a
+    /// node for several, it has as many cohorts.
+    static constexpr Value kHead = Value{1} << 49;
+
+    static constexpr bool has_heads(Value l) { return l >= kHead; }
+    static constexpr bool has_writers(Value l) { return l >= kAlone; }
+    static constexpr bool has_readers(Value l) { return l % kAlone != 0; }
+    static constexpr bool nobody_alone(Value l) { return l % kHead < kAlone; }
+    static constexpr bool no_writers(Value l) { return !has_writers(l); }
+    static constexpr bool no_readers(Value l) { return !has_readers(l); }
+};
+static_assert(fabric::kMostRanks < NearWord::kAlone &&
+              fabric::kMostRanks < NearWord::kHead / NearWord::kAlone);
+
+template <fabric::Fabric F>
+class NearEntry : private NearWord {
+  public:
+    explicit NearEntry(F& fabric) : fabric_(fabric), waiting_(fabric) {}
+
+    /// Of a reader. `closed()`: S has an exclusive. Returns whether the caller is in.
+    template <class Closed>
+    bool enter_shared(Word near, Closed&& closed) {
+        if (has_writers(fabric_.near_fetch_add(near, kReader)))
+            fabric_.await(near, no_writers);
+        if (!closed())
+            return true;
+        leave_shared(near);
+        return false;
+    }
+    void leave_shared(Word near) { fabric_.near_add(near, Value{0} - kReader); }
+
+    /// Of a writer. `free()`: nobody is in S.
+    template <class Free>
+    bool enter_alone(Word near, Word join, Free&& free) {
+        if (!free())
+            return false;
+        if (fabric_.near_fetch_add(near, kAlone) == 0 && free())
+            return true;
+        leave_exclusive(near, join, kAlone);
+        return false;
+    }
+    void leave_alone(Word near, Word join) { leave_exclusive(near, join, kAlone); }
+
+    /// The same for the first of a cohort.
+    template <class Free>
+    bool enter_as_head(Word near, Word join, Free&& free) {
+        if (!free())
+            return false;
+        const Value l = fabric_.near_fetch_add(near, kHead);
+        if (!has_heads(l) && no_readers(has_writers(l) ? fabric_.await(near, nobody_alone) : l) &&
+            free())
+            return true;
+        leave_exclusive(near, join, kHead);
+        return false;
+    }
+    void leave_as_head(Word near, Word join) { leave_exclusive(near, join, kHead); }
+
+  private:
+    /// `join`: the list of the readers that wait (push_list.hh). Those that saw the caller in L are on
+    /// it, or look at L once more when they are.
+    void leave_exclusive(Word near, Word join, Value as) {
+        fabric_.near_fetch_add(near, Value{0} - as);
+        if (fabric_.get(join) != PushListWords::kEmpty)
+            waiting_.wake_all(join, PushListWords::kLook);
+    }
+
+    F& fabric_;
+    PushList<F> waiting_;
+};
+
+} // namespace rmalock::locks
