@@ -107,9 +107,8 @@ void add_mutants(std::vector<Case>& cases) {
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     const auto add = [&](Case c) { cases.push_back(std::move(c)); };
     const Machine patient = in_rounds(apart), two_locks = in_rounds(nodes_of(1, 2));
-    const auto look_on = [&] {
-        cases.back().limits.look_past_deadlocks = true;
-    }; // the rest of the search
+    // What the rest of a deadlocked search would still show.
+    const auto look_on = [&] { cases.back().limits.look_past_deadlocks = true; };
     add(mutant<NoFlush>("no_flush", Failure::exclusion, "2W+1R x3 N=1", {w2, w2, reader(3)},
                         apart));
     look_on();

@@ -145,16 +145,22 @@ TEST_F(Cost, ALockOffTheNodeIsOneRoundTripAndOneToRelease) {
     EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
 }
 
+/// Of a lock whose target is on another node: each call is one round trip.
+void expect_a_round_trip_each(auto& fabric, auto& lock, fabric::Rank target,
+                              const VerbCounts& release_exclusive) {
+    const locks::Hold exclusive = lock.acquire_exclusive(target);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    lock.release_exclusive(target, exclusive);
+    EXPECT_EQ(fabric.take_off_node(), release_exclusive);
+    const locks::Hold shared = lock.acquire_shared(target);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
+    lock.release_shared(target, shared);
+    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+}
+
 TEST_F(Cost, PfAlockOffTheNodeIsOneRoundTripForEachCall) {
     locks::PfAlock<CountingFabric> pf_alock(parts.env({}));
-    const locks::Hold exclusive = pf_alock.acquire_exclusive(kFarTarget);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
-    pf_alock.release_exclusive(kFarTarget, exclusive);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
-    const locks::Hold shared = pf_alock.acquire_shared(kFarTarget);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
-    pf_alock.release_shared(kFarTarget, shared);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    expect_a_round_trip_each(fabric, pf_alock, kFarTarget, kOneAtomicAndALook);
 }
 
 using InAdapters = Counting<InNic<NodesOfTwo>>;
@@ -184,14 +190,7 @@ TEST_F(CostOfAdapters, PfCohortOfTheOwnNodeAsksNone) {
 }
 
 TEST_F(CostOfAdapters, PfCohortOffTheNodeIsOneRoundTripForEachCall) {
-    const locks::Hold exclusive = lock.acquire_exclusive(kFarTarget);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
-    lock.release_exclusive(kFarTarget, exclusive);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
-    const locks::Hold shared = lock.acquire_shared(kFarTarget);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomicAndALook);
-    lock.release_shared(kFarTarget, shared);
-    EXPECT_EQ(fabric.take_off_node(), kOneAtomic);
+    expect_a_round_trip_each(fabric, lock, kFarTarget, kOneAtomic);
 }
 
 TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {

@@ -1,4 +1,6 @@
 // Every lock under the stress harness. Built plain and with ThreadSanitizer.
+#include <type_traits>
+
 #include "fabric/layout.hh"
 #include "harness/lock_parts.hh"
 #include "harness/stress.hh"
@@ -38,14 +40,24 @@ struct InOrder : locks::PfMcs<F> {
 template <>
 constexpr locks::LockLimits kLimits<InOrder> = {.t_w = 2, .patience = kRound};
 
-/// A lock behind the gate, as a window has it.
-template <class Lock, Room room = Room::ample>
-struct Gated {
-    static constexpr bool kSections = Lock::kTraits.offers.sections;
-    static_assert(kSections == locks::TakesSections<Lock>);
+/// Two processes of a node, where all others are reached by adapters.
+struct Apart : fabric::Adapter<Apart, F&> {
+    using Adapter::Adapter;
+    bool same_node(Rank rank) const { return rank / 2 == self() / 2; }
+    fabric::Domain domain() const { return fabric::Domain::nic; }
+};
 
-    explicit Gated(F& fabric)
-        : parts(fabric, room), lock(parts.env(kLimits<Lock>)), nodes(parts.machine.nodes),
+/// A lock behind the gate, as a window has it.
+/// `Seen`: the fabric as the lock sees it. Sections in messages are for CPUs that do the atomics.
+template <class Lock, Room room = Room::ample, class Seen = F&>
+struct Gated {
+    using G = std::remove_reference_t<Seen>;
+    static constexpr bool kSections = Lock::kTraits.offers.sections && std::is_same_v<G, F>;
+    static_assert(Lock::kTraits.offers.sections == locks::TakesSections<Lock>);
+
+    explicit Gated(F& f)
+        : fabric(f), parts(fabric, room), lock(parts.env(kLimits<Lock>)),
+          nodes(parts.machine.nodes),
           gate(fabric, lock, WindowSlots::gate,
                nodes.seen_by(fabric.self(), parts.machine.nodes, parts.holders),
                {.alls = 2, .exclusives = 2, .patience = kRound}) {}
@@ -61,50 +73,18 @@ struct Gated {
     // Critical sections that come in a message.
     auto section(Rank target) requires kSections {
         const Rank first = nodes.seen_by(target, parts.machine.nodes, parts.holders).mine;
-        return locks::SectionAtHome<typename Lock::SectionWords, F>(
+        return locks::SectionAtHome<typename Lock::SectionWords, G>(
             parts.fabric, lock.section_home(target), {first, gate.mark().slot});
     }
     auto sections() requires kSections {
-        return locks::GatedSections<F, Lock, decltype(gate)>(parts.fabric, gate);
+        return locks::GatedSections<G, Lock, decltype(gate)>(parts.fabric, gate);
     }
 
-    Parts parts;
+    Seen fabric;
+    LockParts<G> parts;
     Lock lock;
     locks::NodeTable nodes;
-    locks::AllGate<F, Lock> gate;
-};
-
-/// Two processes of a node, where all others are reached by adapters.
-struct Apart : fabric::Adapter<Apart, F&> {
-    using Adapter::Adapter;
-    bool same_node(Rank rank) const { return rank / 2 == self() / 2; }
-    fabric::Domain domain() const { return fabric::Domain::nic; }
-};
-
-/// A lock whose target's node has its own way in.
-struct Sided {
-    static constexpr bool kSections = false;
-    using Lock = locks::PfCohort<Apart>;
-
-    explicit Sided(F& fabric)
-        : apart(fabric), parts(apart), lock(parts.env(kSmall)), nodes(parts.machine.nodes),
-          gate(apart, lock, WindowSlots::gate,
-               nodes.seen_by(fabric.self(), parts.machine.nodes, parts.holders),
-               {.alls = 2, .exclusives = 2, .patience = kRound}) {}
-    locks::Hold acquire(Rank target, bool exclusive) {
-        return exclusive ? gate.acquire_exclusive(target) : lock.acquire_shared(target);
-    }
-    void release(Rank target, bool exclusive, locks::Hold hold) {
-        exclusive ? gate.release_exclusive(target, hold) : lock.release_shared(target, hold);
-    }
-    void acquire_all() { gate.enter_all(); }
-    void release_all() { gate.leave_all(); }
-
-    Apart apart;
-    LockParts<Apart> parts;
-    Lock lock;
-    locks::NodeTable nodes;
-    locks::AllGate<Apart, Lock> gate;
+    locks::AllGate<G, Lock> gate;
 };
 
 /// A lock with its own lock_all.
@@ -150,7 +130,7 @@ using Adapters = testing::Types<
 #define RMALOCK_LOCK(name, Class) OfAWindow<locks::Class<F>>::Type,
 #include "locks/all.def"
 #undef RMALOCK_LOCK
-    Gated<InOrder>, Sided>;
+    Gated<InOrder>, Gated<locks::PfCohort<Apart>, Room::ample, Apart>>;
 TYPED_TEST_SUITE(Stress, Adapters);
 
 TYPED_TEST(Stress, OneTargetMostlyWriters) {

@@ -28,7 +28,8 @@
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, MB, PH). `cohorts` is how many
 // registrations in S are the holder's, to be taken back with the phase: its own, if it has one, and
-// those of the holders before it; of one that is in by L none. The baton says PASS(in a row, and what the holder knows), or
+// those of the holders before it; of one that is in by L none.
+// The baton says PASS(in a row, and what the holder knows), or
 // HEAD: the lock is to be fetched from home.
 //
 //    s_acq  on the target's node, by L, if it gets in
@@ -120,7 +121,8 @@
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
 // own node. In the nic domain L comes along with the atomic that registers, and on the target's node
-// a free lock costs no adapter anything. Member's reader, and one that comes behind another one: nothing. Among other writers:
+// a free lock costs no adapter anything.
+// Member's reader, and one that comes behind another one: nothing. Among other writers:
 // to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
 // add each, 2 gets of the map unless all nodes are members. Hand-over in the node 1 posted put on
 // it, to another node 1 posted put off it. In the nic domain cohorts are CPUs' as well, but the
@@ -407,7 +409,7 @@ class PfCohort : private PfCohortWords {
     // ---- the node's own way in, and what goes past it ---------------------------------------------
     bool is_near(Rank target) { return has_near_ && fabric_.same_node(target); }
 
-    /// Of a reader of a target of the own node. Where members are, it goes by them (P6).
+    /// Of a reader of a target of the own node; where members are as well (P6).
     bool enter_near_shared(Rank target) {
         const Value s = fabric_.get(word(target, kS));
         note_members_at_home(s);
