@@ -42,10 +42,14 @@ struct FetchOfWord {
 /// The same, and a read of words behind it.
 struct FetchThenRead {
     FetchOfWord fetch;
-    std::span<std::uint64_t> words; ///< where to leave what was read
+    RemoteAddress read = 0;           ///< where the words lie, by the same key
+    std::span<std::uint64_t> words{}; ///< where to leave what was read; may be empty
     /// A fence orders them: the same adapter does both. Where CPUs do the atomics, an adapter may
     /// have read before the message with the atomic is looked at.
     bool in_order = false;
+    /// The atomic takes effect after all puts to the peer so far, which are complete at both sides
+    /// in the end. Worker::orders_behind_puts says whether that can be.
+    bool behind_puts = false;
 };
 
 /// An atomic on a word of a peer, and where to leave what was there before.

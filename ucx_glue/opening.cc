@@ -29,7 +29,7 @@ std::mutex opening;
 /// Names that ucp_config_modify has for options, and their values.
 using Settings = std::vector<std::pair<const char*, const char*>>;
 
-/// Worker::fetch_add_after_puts fences where all goes over a single lane, for which the weak mode
+/// Worker::fetch_then_read fences where all goes over a single lane, for which the weak mode
 /// is enough. The other mode, which UCX 1.18 takes by itself, waits within ucp_worker_fence, the
 /// worker locked, for the answers of all peers: an unlock would wait for a process that computes.
 /// Older versions have only the weak one, and complain of an option that they do not know.

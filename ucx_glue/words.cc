@@ -160,24 +160,6 @@ Lanes Worker::lanes(Peer& peer) {
     return peer.lanes();
 }
 
-/// The flush goes out behind the atomic; both answers are awaited together.
-std::uint64_t Worker::fetch_add_after_puts(const fabric::Waiter& waiter, Peer& peer,
-                                           RemoteAddress address, const RemoteKey& key,
-                                           std::uint64_t operand) {
-    Lock lock = locked();
-    fence();
-    const Goal goal{&peer, peer.data_.load(std::memory_order_relaxed), 0}; // relaxed: locked
-    Operation& operation = begin_fetch(peer, {Fetch::add, operand}, address, key);
-    const bool begun = begin_flush(goal);
-    lock.unlock();
-    const std::uint64_t reply = fetched(waiter, operation);
-    if (begun)
-        wait_for(waiter, peer, [&] { return goal.reached(); });
-    else
-        flush_data(waiter, peer);
-    return reply;
-}
-
 std::uint64_t Worker::read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                                 const RemoteKey& key) {
     Lock lock = locked();
@@ -206,23 +188,36 @@ Operation& Worker::begin_read(Peer& peer, RemoteAddress address, const RemoteKey
     return operation;
 }
 
+/// A flush goes out behind both; all answers are awaited together.
 std::uint64_t Worker::fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
                                       const FetchThenRead& both, RemoteAddress address,
-                                      RemoteAddress read, const RemoteKey& key, bool& together) {
+                                      const RemoteKey& key, bool& together) {
     Lock lock = locked();
-    Operation& fetch = begin_fetch(peer, both.fetch, address, key);
-    together = both.in_order && peer.met() && lanes(peer) == Lanes::one;
-    if (together)
+    if (both.behind_puts)
         fence();
-    else {
-        lock.unlock();
-        wait_for(waiter, peer, [&] { return fetch.done.load(std::memory_order_acquire); });
-        lock.lock();
+    Operation& fetch = begin_fetch(peer, both.fetch, address, key);
+    together = both.words.empty() || (both.in_order && peer.met() && lanes(peer) == Lanes::one);
+    Operation* behind = nullptr;
+    if (!both.words.empty()) {
+        if (together)
+            fence();
+        else {
+            lock.unlock();
+            wait_for(waiter, peer, [&] { return fetch.done.load(std::memory_order_acquire); });
+            lock.lock();
+        }
+        behind = &begin_read(peer, both.read, key, both.words);
     }
-    Operation& behind = begin_read(peer, read, key, both.words);
+    const Goal goal{&peer, peer.data_.load(std::memory_order_relaxed), 0}; // relaxed: locked
+    const bool flushes = both.behind_puts && begin_flush(goal);
     lock.unlock();
     const std::uint64_t before = fetched(waiter, fetch);
-    fetched(waiter, behind);
+    if (behind != nullptr)
+        fetched(waiter, *behind);
+    if (flushes)
+        wait_for(waiter, peer, [&] { return goal.reached(); });
+    else if (both.behind_puts)
+        flush_data(waiter, peer);
     return before;
 }
 

@@ -163,13 +163,12 @@ class Worker {
     void fetch_each(const fabric::Waiter& waiter, std::span<const FetchOfPeer> all);
     std::uint64_t read_word(const fabric::Waiter& waiter, Peer& peer, RemoteAddress address,
                             const RemoteKey& key);
-    /// Both; `read` is where the words lie, by the same key. What is read was there once the atomic
-    /// had taken effect. `together`: in one round trip, which takes that all to the peer goes one
-    /// way, in order.
+    /// What is read was there once the atomic had taken effect. `together`: all in one round trip,
+    /// which takes that all to the peer goes one way, in order.
     std::uint64_t fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
                                   const FetchThenRead& both, RemoteAddress address,
-                                  RemoteAddress read, const RemoteKey& key, bool& together);
-    /// Whether fetch_add_after_puts is for the peer now: puts are under way, no gets, and
+                                  const RemoteKey& key, bool& together);
+    /// Whether FetchThenRead::behind_puts is for the peer now: puts are under way, no gets, and
     /// everything to it takes one way. A get could read what the atomic let others write.
     bool orders_behind_puts(Peer& peer);
     /// The same of puts and messages, whether there are any or not.
@@ -177,11 +176,6 @@ class Worker {
     /// Words that are posted to the peer from here on take effect after all puts to it so far.
     /// False: they may not.
     bool put_words_behind_puts(Peer& peer);
-    /// An add that takes effect after all puts to the peer so far; when it returns they are
-    /// complete at both sides, all in one round trip.
-    std::uint64_t fetch_add_after_puts(const fabric::Waiter& waiter, Peer& peer,
-                                       RemoteAddress address, const RemoteKey& key,
-                                       std::uint64_t operand);
     /// Posted: complete after the next flush of the peer, and done as fetch() is done.
     void post_add(Peer& peer, RemoteAddress address, const RemoteKey& key, std::uint64_t operand);
     /// Posted store of a word: an atomic as well, which swaps. A put is a memcpy where a CPU does

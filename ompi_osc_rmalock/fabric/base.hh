@@ -16,7 +16,8 @@ namespace rmalock::fabric {
 /// What `rmw` says by the verb of `fabric` for it, which is told `at`, if it wants to know.
 template <class F, class... At>
 Value fetch_by(F& fabric, const Rmw& rmw, At... at) {
-    return rmw.kind == Rmw::Kind::fetch_add ? fabric.fetch_add(rmw.word, rmw.operand, at...)
+    return rmw.after_data ? fabric.fetch_add_after_data(rmw.word, rmw.operand, at...)
+           : rmw.kind == Rmw::Kind::fetch_add ? fabric.fetch_add(rmw.word, rmw.operand, at...)
            : rmw.kind == Rmw::Kind::swap
                ? fabric.swap(rmw.word, rmw.operand, at...)
                : fabric.compare_swap(rmw.word, rmw.expected, rmw.operand, at...);

@@ -64,7 +64,8 @@
 //   Data are what the caller's program put into the memory of `rank` before the release. They are
 //   no words, and no verb above says anything about them. fetch_add_after_data(word, v) is a
 //   fetch_add that takes effect after all data to the word's rank are there; when it returns they
-//   are, for all the round trips of one fetch_add where the network allows. deliver(rank) returns
+//   are, for all the round trips of one fetch_add where the network allows. The fetch_add of a
+//   fetch_then_get may be such a one. deliver(rank) returns
 //   when they are. A lock whose traits say `delivers` makes one of the two before anything that may
 //   let another process in; for all others the window delivers before the release begins.
 //
@@ -157,10 +158,12 @@ struct Rmw {
     enum class Kind : std::uint8_t { fetch_add, swap, compare_swap };
     Kind kind;
     Word word;
-    Value operand;  ///< what is added, or stored
-    Value expected; ///< compare_swap
+    Value operand;           ///< what is added, or stored
+    Value expected;          ///< compare_swap
+    bool after_data = false; ///< a fetch_add that is a fetch_add_after_data
 
     static Rmw fetch_add(Word w, Value v) { return {Kind::fetch_add, w, v, 0}; }
+    static Rmw fetch_add_after_data(Word w, Value v) { return {Kind::fetch_add, w, v, 0, true}; }
     static Rmw swap(Word w, Value v) { return {Kind::swap, w, v, 0}; }
     static Rmw compare_swap(Word w, Value expected, Value desired) {
         return {Kind::compare_swap, w, desired, expected};

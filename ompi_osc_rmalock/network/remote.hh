@@ -167,6 +167,7 @@ class Remote final : public fabric::RemoteWords {
     };
 
     Reachable& reachable(Rank target);
+    std::optional<std::uint64_t> sent_before_atomic(Rank rank, Reachable& there);
     ucx::RemoteAddress address(const Reachable& target, fabric::Slot slot) const {
         return target.state_address + slot * sizeof(fabric::Value);
     }

@@ -56,19 +56,40 @@ ucx::FetchOfWord fetch_of(const fabric::Rmw& rmw) {
 } // namespace
 
 Value Remote::fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first, std::span<Value> out) {
-    const ucx::FetchThenRead both{.fetch = fetch_of(rmw), .words = out, .in_order = !by_cpu_};
     begin_verb();
-    begin_verb();
+    if (!out.empty())
+        begin_verb();
     return or_end_the_job([&] {
         Reachable& there = reachable(rmw.word.rank);
+        std::optional<std::uint64_t> sent;
+        if (rmw.after_data)
+            sent = sent_before_atomic(rmw.word.rank, there);
         bool together = false;
-        const Value before =
-            worker().fetch_then_read(waiter_, *there.peer, both, address(there, rmw.word.slot),
-                                     address(there, first), there.state, together);
+        const Value before = worker().fetch_then_read(
+            waiter_, *there.peer,
+            {.fetch = fetch_of(rmw),
+             .read = address(there, first),
+             .words = out,
+             .in_order = !by_cpu_,
+             .behind_puts = sent && ucx::Worker::has_unflushed_data(*there.peer)},
+            address(there, rmw.word.slot), there.state, together);
+        if (sent)
+            there.outbox.acknowledge(*sent);
         count_round_trip();
         count_round_trip(!together);
         return before;
     });
+}
+
+/// For an atomic that is to take effect after all data to `rank`: sends what has not gone yet. Returns
+/// what Outbox::acknowledge wants, if the atomic will come behind all of them. Nothing: they are there.
+std::optional<std::uint64_t> Remote::sent_before_atomic(Rank rank, Reachable& there) {
+    std::optional<std::uint64_t> sent;
+    if (worker().orders_all(*there.peer))
+        sent = there.outbox.depart_before_atomic();
+    if (!sent)
+        complete(rank);
+    return sent;
 }
 
 void Remote::put(Word word, Value value) {
@@ -93,27 +114,7 @@ void Remote::add(Word word, Value operand) {
 }
 
 Value Remote::fetch_add_after_data(Word word, Value operand) {
-    return or_end_the_job([&] {
-        Reachable& target = reachable(word.rank);
-        std::optional<std::uint64_t> sent;
-        if (worker().orders_all(*target.peer))
-            sent = target.outbox.depart_before_atomic();
-        if (!sent) {
-            complete(word.rank);
-            return fetch_add(word, operand);
-        }
-        Value before;
-        if (ucx::Worker::has_unflushed_data(*target.peer)) {
-            begin_verb();
-            count_round_trip();
-            before = worker().fetch_add_after_puts(
-                waiter_, *target.peer, address(target, word.slot), target.state, operand);
-        } else {
-            before = fetch_add(word, operand); // behind messages, which go the same way
-        }
-        target.outbox.acknowledge(*sent);
-        return before;
-    });
+    return fetch_then_get(fabric::Rmw::fetch_add_after_data(word, operand), 0, {});
 }
 void Remote::deliver(Rank rank) {
     or_end_the_job([&] { complete(rank); });

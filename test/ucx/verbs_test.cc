@@ -306,6 +306,45 @@ TEST_P(Verbs, AnElementIsBehindThoseThatItHasToFollow) {
     });
 }
 
+/// Adds 1 to the peer's first word behind all puts to it, and then reads the words from 1 on.
+std::uint64_t add_behind_puts(Participant& here, int to, std::span<std::uint64_t> words = {}) {
+    bool together = false;
+    return here.worker.fetch_then_read(here.waiter, here.peer(to),
+                                       {.fetch = {Fetch::add, 1},
+                                        .read = here.address(to, 1),
+                                        .words = words,
+                                        .behind_puts = true},
+                                       here.address(to, 0), here.key(to), together);
+}
+
+TEST_P(Verbs, AReadBehindAnAtomicBehindPutsReadsThem) {
+    constexpr std::size_t kWords = 100;
+    const auto put_add_and_read = [](Participant& here) {
+        Peer& peer = here.peer(1);
+        here.worker.read_word(here.waiter, peer, here.address(1, 0), here.key(1)); // connects
+        std::vector<std::uint64_t> mine(kWords), there(kWords);
+        for (std::uint64_t n = 1; n <= 200; ++n) {
+            std::fill(mine.begin(), mine.end(), n);
+            here.worker.put(peer, mine.data(), kWords * 8, here.address(1, 1), here.key(1));
+            if (!here.worker.orders_behind_puts(peer)) {
+                EXPECT_NE(std::string(GetParam().name), "tcp");
+                here.worker.flush_data(here.waiter, peer);
+            }
+            EXPECT_EQ(add_behind_puts(here, 1, there), n - 1);
+            EXPECT_EQ(there, mine);
+            EXPECT_FALSE(here.worker.flush_data(here.waiter, peer)) << "all has arrived";
+        }
+    };
+    run(
+        2, GetParam(),
+        [&](Participant& here) {
+            if (here.rank == 0)
+                put_add_and_read(here);
+            here.fence();
+        },
+        kWords + 1);
+}
+
 TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
     const auto put_and_add = [](Participant& here) {
         Worker& worker = here.worker;
@@ -315,8 +354,7 @@ TEST_P(Verbs, AnAtomicBehindPutsWaitsForNoOtherPeer) {
         const bool orders = worker.orders_behind_puts(here.peer(1));
         EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
         if (orders)
-            worker.fetch_add_after_puts(here.waiter, here.peer(1), here.address(1, 0), here.key(1),
-                                        1);
+            add_behind_puts(here, 1);
         else
             worker.fetch(here.waiter, here.peer(1), Fetch::add, here.address(1, 0), here.key(1), 1);
     };
@@ -359,11 +397,9 @@ TEST_P(Verbs, AnAtomicBehindPutsIsSeenAfterThem) {
             EXPECT_TRUE(orders || std::string(GetParam().name) != "tcp");
             if (!orders)
                 worker.flush_data(here.waiter, peer);
-            const std::uint64_t before =
-                orders ? worker.fetch_add_after_puts(here.waiter, peer, here.address(1, 0),
-                                                     here.key(1), 1)
-                       : worker.fetch(here.waiter, peer, Fetch::add, here.address(1, 0),
-                                      here.key(1), 1);
+            const std::uint64_t before = orders ? add_behind_puts(here, 1)
+                                                : worker.fetch(here.waiter, peer, Fetch::add,
+                                                               here.address(1, 0), here.key(1), 1);
             EXPECT_EQ(before, n - 1);
             EXPECT_FALSE(worker.flush_data(here.waiter, peer)) << "all has arrived";
         }
