@@ -368,6 +368,8 @@ void add_near(std::vector<Case>& cases) {
     add("1W+2R N=2 once", {w1, r1, r1}, pairs);
     add("3W N=1 once", {w1, w1, w1}, apart);
     add("3W N=2 once", {w1, w1, w1}, pairs);
+    add("3W N=1, the second twice", {w1, w2, w1}, apart);
+    add("3W N=2, the third twice", {w1, w1, w2}, pairs);
     add("1W+1R N=1", {writer(3), reader(3)}, apart);
     add("3W N=2 once, one record", {w1, w1, w1}, one_record(pairs));
     add("2W+1R N=1 once, one record", {w1, w1, r1}, one_record(apart));
@@ -421,11 +423,16 @@ void add_near_mutants(std::vector<Case>& cases) {
     wrong(OverlooksNearReaders{}, "overlooks_near_readers", kExclusion, "1R+1W N=1", {r2, w2});
     wrong(OverlooksNearWriters{}, "overlooks_near_writers", kExclusion, "1W+1R N=1", {w2, r2});
     wrong(OverlooksNearWriters{}, "overlooks_near_writers", kExclusion, "2W N=1", {w2, w2});
+    wrong(OverlooksTurns{}, "overlooks_turns", kExclusion, "1W+2W N=1", {w1, w2, w1});
+    wrong(TurnComesAtOnce{}, "turn_comes_at_once", kExclusion, "2W N=1", {w1, w1});
+    wrong(TurnLooksOnce{}, "turn_looks_once", kExclusion, "1W+2W N=1", {w1, w1, w1});
     wrong(NearWakesNobody{}, "near_wakes_nobody", Failure::deadlock, "1W+1R N=1", {w1, r1});
     wrong(NearByAdapter{}, "near_by_adapter", Failure::word_class, "1R+1W N=1", {r1, w1});
     wrong(Sound{}, "no_rounds", Failure::deadlock, "hold and wait at home N=1", kHoldNear);
     cases.push_back(in_nic(
         mutant<HeadOverlooksAlone>("head_overlooks_alone", kExclusion, "2W N=2", {w2, w2}, pairs)));
+    cases.push_back(in_nic(mutant<PassesNearWriters>("passes_near_writers", kExclusion, "3W N=2",
+                                                     {w2, w1, w1}, pairs)));
     cases.push_back(in_nic(mutant<NearReaderOverlooks>("near_reader_overlooks", kExclusion,
                                                        "1R+1W N=2", {r2, w2}, pairs)));
 }

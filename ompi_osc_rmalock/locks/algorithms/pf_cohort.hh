@@ -28,7 +28,8 @@
 //
 // STATUS is DIRECT(chain, cohorts, members) or PHASE(cohorts, r, MB, PH). `cohorts` is how many
 // registrations in S are the holder's, to be taken back with the phase: its own, if it has one, and
-// those of the holders before it; of one that is in by L none.
+// those of the holders before it; of one that is in by L none. PHASE also says whether a cohort of
+// the target's node waited in L for its turn when the phase changed.
 // The baton says PASS(in a row, and what the holder knows), or
 // HEAD: the lock is to be fetched from home.
 //
@@ -49,14 +50,15 @@
 //               if s.XC: leave(RO)
 //    x_acq  if another target has the record: as below, with a qnode in its place, and no COME
 //           if FADD(COME, 1) != 0: take(BATON);  if PASS: in
-//           on the target's node, by L, if it gets in
+//           on the target's node, by L, if it gets in, at once or in its turn
 //           if MET and join(TAIL of home): await STATUS, and on as below, not registered
 //           s = FADD(S, X1), and L behind it;  MET = s.XC != 0
 //           if s.XC == 0: await no writers in L;  take(s.RC, s.MB, s.PH); in
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
 //           take(what PHASE says)
-//    take   if r: drain(RO, r);  members = GET(S).MB                 // all nodes: no map is read
+//    take   if PHASE says so: await the end of the turn in L
+//           if r: drain(RO, r);  members = GET(S).MB                 // all nodes: no map is read
 //           if members: hold;  close(all members);  FADD(S, -MB1 for each that left)
 //           if readers are inside these, or in L: open(RO); await GONE, and L, in rounds; close(RO)
 //    x_rel  if chain == T_W and the target is on its node, without members, and GET(S).RC == 0:
@@ -67,7 +69,8 @@
 //           nsucc = in the home's queue ? (NEXT or leave(TAIL of home)) : 0
 //           if nsucc and chain < T_W: DELIVER; PUT(nsucc.STATUS, DIRECT)
 //           else if members: DELIVER; open(all members);  flush
-//               s = FADD_AFTER_DATA(S, PH - cohorts * X1, +X1 if nsucc)           // phase change
+//               s = FADD_AFTER_DATA(S, PH - cohorts * X1, +X1 if nsucc), and L behind it
+//                                                                                 // phase change
 //               if s.RC: wake_all(JOIN)
 //               if nsucc: PHASE(1, s.RC, s.MB, PH) to it
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
@@ -104,7 +107,9 @@
 //   P9  Readers of a node that go home together go as one (reader_group.hh). Those of the home's node
 //       do not where CPUs do the atomics: its words are as near as the record.
 //   P10 Where adapters do the atomics, a process of the target's node asks none while the lock is
-//       free. What it meets there sends it the way of all others.
+//       free. A cohort there that meets exclusives waits by CPUs for the end of their phase, and has
+//       its turn between that phase and the next exclusive. Readers or members that it meets then
+//       send it the way of all others; so does whatever a reader, or a writer alone, meets.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends, and L is empty
@@ -112,16 +117,16 @@
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
 // waits for those before it in its cohort, and T_L that did not queue for each of them and for
-// itself; for T_L of each other node for each T_L of its own; and for the readers that were
-// admitted before members closed, at one change of phase per T_W, and in the rounds of each drain;
-// and for those that come behind one of these until that one knows. In the nic domain a writer of
-// the target's node may begin a chain anew before it sees a reader that has come (concept.hh): that
-// one then waits for T_W more.
+// itself; for T_L of each other node for each T_L of its own, and of the target's node at each
+// change of phase; and for the readers that were admitted before members closed, at one change of
+// phase per T_W, and in the rounds of each drain; and for those that come behind one of these
+// until that one knows. In the nic domain a writer of the target's node may begin a chain anew
+// before it sees a reader that has come (concept.hh): that one then waits for T_W more.
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
-// own node. In the nic domain L comes along with the atomic that registers, and on the target's node
-// a free lock costs no adapter anything.
+// own node. In the nic domain L comes along with the atomic that registers or changes the phase.
+// On the target's node a free lock, and a turn, cost no adapter anything.
 // Member's reader, and one that comes behind another one: nothing. Among other writers:
 // to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
 // add each, 2 gets of the map unless all nodes are members. Hand-over in the node 1 posted put on
@@ -133,6 +138,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "locks/lock_env.hh"
 #include "locks/parts/cohort.hh"
@@ -229,6 +235,9 @@ struct PfCohortWords {
                readers(s);
     }
     static constexpr bool is_phase(Value message) { return (message & kPhaseMessage) != 0; }
+    /// Before the receiver's phase a process of the target's node has its turn (near_entry.hh).
+    static constexpr Value kLookNear = Value{1} << 61;
+    static constexpr bool looks_near(Value message) { return (message & kLookNear) != 0; }
     static_assert(CohortHold::kBits < kInheritedShift && kNameBits < kInheritedShift &&
                   kMembersShift + kMbBits <= kInheritedShift);
 
@@ -428,13 +437,20 @@ class PfCohort : private PfCohortWords {
         Value near; ///< L, behind that; 0 where there is none
     };
     Found register_at_home(Rank target, Value change) {
-        const Word s = word(target, kS);
-        if (!has_near_)
-            return {fabric_.fetch_add(s, change), 0};
-        Value near = 0;
-        const Value before = fabric_.fetch_then_get(fabric::Rmw::fetch_add(s, change),
-                                                    word(target, kNear).slot, {&near, 1});
-        return {before, near};
+        return changed(fabric::Rmw::fetch_add(word(target, kS), change));
+    }
+    /// And one that takes itself out, once its data are there.
+    Found change_at_home(Rank target, Value change) {
+        return changed(fabric::Rmw::fetch_add_after_data(word(target, kS), change));
+    }
+    Found changed(const fabric::Rmw& rmw) {
+        Found found{};
+        if (has_near_)
+            found.s =
+                fabric_.fetch_then_get(rmw, word(rmw.word.rank, kNear).slot, {&found.near, 1});
+        else
+            found.s = fabric::fetch_by(fabric_, rmw);
+        return found;
     }
 
     // ---- readers at home ------------------------------------------------------------------------
@@ -446,20 +462,20 @@ class PfCohort : private PfCohortWords {
         return drain_.wait(drains(target), qnodes_, [&] { return is_over(target, s); });
     }
     /// For a reader that registered, found no exclusive in S, and writers in L.
-    [[gnu::noinline]] void wait_for_near(Rank target) {
+    [[gnu::noinline]] void wait_for_near(Rank target, Value phase) {
         const Word near = word(target, kNear);
+        const auto gone = NearWord::no_writers_before(phase);
         if (fabric_.same_node(target))
-            fabric_.await(near, NearWord::no_writers);
+            fabric_.await(near, gone);
         else
-            drain_.wait_outside(drains(target), qnodes_,
-                                [&] { return NearWord::no_writers(fabric_.get(near)); });
+            drain_.wait_outside(drains(target), qnodes_, [&] { return gone(fabric_.get(near)); });
     }
     /// For a reader that registered. Returns as wait_as_reader.
     bool wait_where_needed(Rank target, const Found& found) {
         if (exclusives(found.s) != 0)
             return wait_as_reader(target, found.s);
-        if (NearWord::has_writers(found.near))
-            wait_for_near(target);
+        if (NearWord::has_writers_before(found.near, phase(found.s)))
+            wait_for_near(target, phase(found.s));
         return false;
     }
     /// Else the home's words are at hand.
@@ -573,9 +589,9 @@ class PfCohort : private PfCohortWords {
 
     // ---- exclusives -----------------------------------------------------------------------------
     CohortHold fetch_for_cohort(Rank target, Word qnode) {
-        if (is_near(target) &&
-            near_.enter_as_head(word(target, kNear), word(target, kJoin), free(target)))
-            return {.cohorts = 0};
+        if (is_near(target))
+            if (const auto hold = fetch_by_near(target))
+                return *hold;
         const Word met_others = field(qnode, kMetOthers);
         const bool queues_first = fabric_.get(met_others) != kMetNobody;
         if (queues_first && queue_.join(word(target, kTail), qnode))
@@ -584,6 +600,19 @@ class PfCohort : private PfCohortWords {
         if ((exclusives(found.s) == 0) == queues_first)
             fabric_.put(met_others, queues_first ? kMetNobody : kMetSome);
         return registered(target, qnode, found, queues_first);
+    }
+
+    /// For its cohort, whose target is on its node.
+    std::optional<CohortHold> fetch_by_near(Rank target) {
+        const Word near = word(target, kNear), join = word(target, kJoin), s = word(target, kS);
+        if (near_.enter_as_head(near, join, free(target)))
+            return CohortHold::by_near();
+        const Value met = fabric_.get(s);
+        const auto is_in = [met](Value v) { return phase(v) == phase(met); };
+        const auto clear = [](Value v) { return readers(v) == 0 && !has_members(v); };
+        if (exclusives(met) != 0 && near_.enter_in_turn(near, join, s, phase(met), is_in, clear))
+            return CohortHold::by_turn(phase(met));
+        return std::nullopt;
     }
 
     /// With its cohort at `qnode` registered.
@@ -604,11 +633,15 @@ class PfCohort : private PfCohortWords {
         return message;
     }
 
+    Value turns_before(Rank target) { return fabric_.get(word(target, kNear)) & NearWord::kTurns; }
+
     /// In the home's queue, having been told DIRECT or PHASE. `registered`: this cohort, in S.
     CohortHold take_over(Rank target, Word qnode, Value message, Value registered) {
-        if (is_phase(message))
-            return take(target, qnode, {message, 0, true},
+        if (is_phase(message)) {
+            const Value near = looks_near(message) ? turns_before(target) : 0;
+            return take(target, qnode, {message, near, true},
                         {.cohorts = registered + inherited(message), .queued = true});
+        }
         const CohortHold before = CohortHold::unpacked(message);
         return {1,    before.chain + 1, before.cohorts + registered,
                 true, before.members,   before.all_nodes};
@@ -661,16 +694,24 @@ class PfCohort : private PfCohortWords {
     CohortHold extended(Rank target, CohortHold mine) {
         if (mine.chain >= limits_.t_w && !mine.members && fabric_.same_node(target) &&
             readers(fabric_.get(word(target, kS))) == 0 &&
-            (!has_near_ || NearWord::no_readers(fabric_.get(word(target, kNear)))))
+            (!has_near_ || nobody_waits(fabric_.get(word(target, kNear)))))
             mine.chain = 0;
         return mine;
     }
 
+    static bool nobody_waits(Value near) {
+        return NearWord::no_readers(near) && !NearWord::has_turns(near);
+    }
+
     /// `qnode`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
     void give_home(Rank target, const CohortHold& mine, Word qnode, bool of_cohort) {
-        if (mine.cohorts == 0) {
+        if (mine.in_near()) {
             fabric_.deliver(target);
-            near_.leave_as_head(word(target, kNear), word(target, kJoin));
+            const Word near = word(target, kNear), join = word(target, kJoin);
+            if (mine.in_turn())
+                near_.leave_in_turn(near, join, mine.parity_of_turn());
+            else
+                near_.leave_as_head(near, join);
             return;
         }
         Value succ = 0;
@@ -699,8 +740,9 @@ class PfCohort : private PfCohortWords {
     /// Takes the target from its readers. `mine` learns what members there are, all closed then.
     void take_from_readers(Rank target, Word own, const Taken& taken, CohortHold& mine) {
         const Word near = word(target, kNear);
-        const Value in_near = NearWord::has_writers(taken.near)
-                                  ? fabric_.await(near, NearWord::no_writers)
+        const Value phase = phase_told(taken.message);
+        const Value in_near = NearWord::has_writers_before(taken.near, phase)
+                                  ? fabric_.await(near, NearWord::no_writers_before(phase))
                                   : taken.near;
         const Value r = readers(taken.message);
         Value there = members_told(taken.message);
@@ -714,7 +756,7 @@ class PfCohort : private PfCohortWords {
         if (there != 0) {
             if (taken.handed_over)
                 let_readers_in(target);
-            to_come = close_members(target, own, phase_told(taken.message), there, mine);
+            to_come = close_members(target, own, phase, there, mine);
         }
         if (to_come == 0 && NearWord::no_readers(in_near))
             return;
@@ -757,15 +799,16 @@ class PfCohort : private PfCohortWords {
             members_.open(target, mine.all_nodes, counters(target));
         }
         const Value inherited = succ != 0;
-        const Value s = fabric_.fetch_add_after_data(word(target, kS),
-                                                     kPhase - (mine.cohorts - inherited) * kX1);
+        const Found changed = change_at_home(target, kPhase - (mine.cohorts - inherited) * kX1);
+        const Value s = changed.s;
         if (readers(s) != 0) {
             drain_.admit(drains(target));
             fabric_.mode_changed();
         }
         if (succ == 0 && exclusives(s) == mine.cohorts)
             return;
-        const Value message = phase_message(s + kPhase) | inherited * kInherited;
+        const Value message = phase_message(s + kPhase) | inherited * kInherited |
+                              NearWord::has_turns(changed.near) * kLookNear;
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ == 0)

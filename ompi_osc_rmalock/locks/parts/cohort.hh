@@ -83,6 +83,15 @@ struct CohortHold {
     /// These are all nodes there are, so that nobody has to ask the map which.
     bool all_nodes = false;
 
+    /// In by L: as a head, or in the turn behind `phase`.
+    static constexpr CohortHold by_near() { return {.cohorts = 0}; }
+    static constexpr CohortHold by_turn(Value phase) {
+        return {.cohorts = 0, .queued = true, .all_nodes = (phase & 1) != 0};
+    }
+    constexpr bool in_near() const { return cohorts == 0; }
+    constexpr bool in_turn() const { return in_near() && queued; }
+    constexpr Value parity_of_turn() const { return all_nodes; }
+
     /// BATON: HEAD, the lock is at home again, so its taker fetches it. No CohortHold is 0.
     static constexpr Value kHead = 0;
 

@@ -65,6 +65,32 @@ struct NearReaderOverlooks : Sound {
 struct NearWakesNobody : Sound {
     Value seen(Word w, Value v) { return w.slot == kJoin ? 0 : v; }
 };
+/// Nobody by S sees a turn in L.
+struct OverlooksTurns : Sound {
+    Value seen(Word w, Value v) { return w.slot == kNear ? v & ~locks::NearWord::kTurns : v; }
+};
+/// A head has its turn without waiting for another phase.
+struct TurnComesAtOnce : Sound {
+    bool skips_await(Word w) { return w.slot == kS; }
+};
+/// A head that waits for its turn takes the phase for what it was before it said so.
+struct TurnLooksOnce : Sound {
+    Value seen(Word w, Value v) {
+        if (w.slot != kS || !announced_)
+            return w.slot == kS ? met_ = v : v;
+        announced_ = false;
+        return met_;
+    }
+    void done(Verb verb, Word w, Value) {
+        announced_ = announced_ || (verb == Verb::compare_swap && w.slot == kNear);
+    }
+    Value met_ = 0;
+    bool announced_ = false;
+};
+/// Nobody waits for a writer that it finds in L.
+struct PassesNearWriters : Sound {
+    bool skips_await(Word w) { return w.slot == kNear; }
+};
 /// A process has the adapter count it in L.
 struct NearByAdapter : Sound {
     bool leaves_to_adapter(Word w, Value) { return w.slot == kNear; }
