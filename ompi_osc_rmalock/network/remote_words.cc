@@ -56,14 +56,14 @@ ucx::FetchOfWord fetch_of(const fabric::Rmw& rmw) {
 } // namespace
 
 Value Remote::fetch_then_get(const fabric::Rmw& rmw, fabric::Slot first, std::span<Value> out) {
-    begin_verb();
-    if (!out.empty())
-        begin_verb();
     return or_end_the_job([&] {
         Reachable& there = reachable(rmw.word.rank);
         std::optional<std::uint64_t> sent;
         if (rmw.after_data)
             sent = sent_before_atomic(rmw.word.rank, there);
+        begin_verb();
+        if (!out.empty())
+            begin_verb();
         bool together = false;
         const Value before = worker().fetch_then_read(
             waiter_, *there.peer,
