@@ -115,13 +115,15 @@
 // members are closed and empty from `take` until the chain that began with it ends, and L is empty
 // (near_entry.hh).
 //
-// Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain. A writer
-// waits for those before it in its cohort, and T_L that did not queue for each of them and for
-// itself; for T_L of each other node for each T_L of its own, and of the target's node at each
-// change of phase; and for the readers that were admitted before members closed, at one change of
-// phase per T_W, and in the rounds of each drain; and for those that come behind one of these
-// until that one knows. In the nic domain a writer of the target's node may begin a chain anew
-// before it sees a reader that has come (concept.hh): that one then waits for T_W more.
+// Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain, and before
+// it one turn of the target's node, T_L or T_W. A writer waits for those before it in its cohort,
+// and T_L that did not queue for each of them and for itself; for T_L of each other node for each
+// T_L of its own, and of the target's node at each change of phase; one of the target's node first
+// for the rest of a chain, or its patience; and for the readers that were admitted before members
+// closed, at one change of phase per T_W, and in the rounds of each drain; and for those that come
+// behind one of these until that one knows. In the nic domain a writer of the target's node may
+// begin a chain anew before it sees a reader that has come (concept.hh): that one then waits for
+// T_W more.
 //
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
@@ -608,9 +610,13 @@ class PfCohort : private PfCohortWords {
         if (near_.enter_as_head(near, join, free(target)))
             return CohortHold::by_near();
         const Value met = fabric_.get(s);
-        const auto is_in = [met](Value v) { return phase(v) == phase(met); };
-        const auto clear = [](Value v) { return readers(v) == 0 && !has_members(v); };
-        if (exclusives(met) != 0 && near_.enter_in_turn(near, join, s, phase(met), is_in, clear))
+        const auto calm = [](Value v) { return readers(v) == 0 && !has_members(v); };
+        const auto waits = [=](Value v) {
+            return phase(v) == phase(met) && exclusives(v) != 0 && calm(v);
+        };
+        const auto clear = [=](Value v) { return phase(v) != phase(met) && calm(v); };
+        const auto end = fabric_.after(limits_.patience);
+        if (waits(met) && near_.enter_in_turn(near, join, s, phase(met), end, waits, clear))
             return CohortHold::by_turn(phase(met));
         return std::nullopt;
     }

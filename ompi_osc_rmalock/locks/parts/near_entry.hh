@@ -9,23 +9,22 @@
 //
 // Word at the target's home:
 //
-//    L     [ turns:2 | heads:15 | alone:17 | readers:30 ]   processes of the node that are in by it, or
+//    L     [ turns:2 | heads:22 | alone:20 | readers:20 ]   processes of the node that are in by it, or
 //          try; heads: a writer for its cohort (cohort.hh); turns: such a one that waits for its turn
 //          since phase 0 or 1, or has it                                                       cohort
 //
 //    s_acq  GET(S) has an exclusive: no
 //           l = NEAR_FADD(L, reader);  if l.writers: await L.writers == 0
-//           GET(S) has no exclusive: in;  else NEAR_ADD(L, -reader): no
+//           no turn is set, and GET(S) has no exclusive: in;  else NEAR_ADD(L, -reader): no
 //    s_rel  NEAR_ADD(L, -reader)
 //    x_acq  GET(S) has anybody: no
 //           alone: NEAR_FADD(L, alone) was 0, and GET(S) has nobody: in;  else as x_rel: no
 //           head:  l = NEAR_FADD(L, head);  if l.alone and not l.heads: await not L.alone
 //                  no other head, no turns, no readers, and GET(S) has nobody: in;  else as x_rel: no
-//           head, where GET(S) has an exclusive in phase p:
-//                  set turn p of L, if it is not set;  GET(S) is in another phase: as x_rel, no
-//                  await S in another phase, then neither heads nor alone in L
-//                  neither S nor L has readers, S no members: in
-//                  else as x_rel: no
+//           head, where GET(S) has exclusives alone, in phase p:
+//                  set turn p of L, if it is not set
+//                  await S otherwise, for its patience;  S in phase p, or any reader, or member: as x_rel, no
+//                  await neither heads nor alone in L;  no readers there: in;  else as x_rel: no
 //    x_rel  NEAR_FADD(L, -alone, -head or -turn);  if GET(JOIN): wake_all(JOIN)
 //
 //    by S, in the round trip that registers, in phase p, or changes to it: GET(L); before p are the
@@ -48,22 +47,25 @@
 // A turn lies between two exclusives of S, as the readers of a phase do. The one that changes the
 // phase to p sees turn p - 1 in L, or that head sees by its second look that the phase has changed. So
 // the exclusive that is to have the lock in p waits for the turn; one that comes later looks at L
-// itself. Those of the node that counted themselves before the turn was set may find S free behind the
-// phase. So its head waits for them, too, which wait for nobody that waits. What a turn does not wait
-// for is readers: where there are some, or members, the head goes by S. Of several heads one has the
-// turn.
+// itself. Neither waits for a turn of its own phase: that one waits for it, or is about to leave.
+// Those of the node that counted themselves before the turn was set may find S free behind the phase.
+// So its head waits for them, too, which wait for nobody that waits. What a turn does not wait for is
+// readers: where there are some, or members, the head goes by S. So it does where S is free in the
+// same phase: 256 others have passed. Of several heads one has the turn.
 //
 // A process of the node may see S late (fabric/concept.hh). One from elsewhere reads L on this node
 // behind its atomic of S; if it misses a count, that count comes behind the read, and what S was by
 // then is what a look behind the count finds.
 //
-// Overtaking: by L, nobody while an exclusive is registered, but one head for each phase, and no
-// exclusive while anybody is. Within the node writers pass the lock on (cohort.hh). One that is alone
-// may come before a head, once: from its count on nobody else comes alone.
+// Overtaking: by L, nobody while an exclusive is registered, but one head for each phase. Within the
+// node writers pass the lock on (cohort.hh). One that is alone may come before a head, once: from its
+// count on nobody else comes alone. A head waits for the rest of one chain of S, or for its patience,
+// and then once more if it goes by S.
 //
-// Cost: a free lock 1 atomic of a CPU to acquire, 1 to release, and 2 gets; a turn 2 gets and the wait
-// more. To processes by S none: the get of L is in the round trip of their atomic. Memory: 1 word per
-// target.
+// Cost: a free lock 1 atomic of a CPU to acquire, 1 to release, and 2 gets; a turn 3 gets and the wait
+// more. Readers that wait in JOIN are woken at its end, which takes an atomic of the adapter. To
+// processes by S none: the get of L is in the round trip of their atomic; one that is told of a turn
+// asks L for its end, in round trips where it is on another node. Memory: 1 word per target.
 #pragma once
 
 #include "locks/parts/push_list.hh"
@@ -76,11 +78,11 @@ struct NearWord {
     /// that has registered there finds it here, or it finds the exclusive.
     static constexpr Value kReader = 1;
     /// A writer of the node, as well. Each that tries counts itself, so of several at most one finds 0.
-    static constexpr Value kAlone = Value{1} << 30;
+    static constexpr Value kAlone = Value{1} << 20;
     /// The same for a cohort, behind which others wait. It is told apart, so that it can wait for those
     /// that are alone; they wait for nobody. Of two at most one finds no other: where the lock takes a
     /// node for several, it has as many cohorts.
-    static constexpr Value kHead = Value{1} << 47;
+    static constexpr Value kHead = Value{1} << 40;
     /// A cohort that has waited since a phase of this parity, or has its turn behind that. The parity
     /// tells those that the owner of a phase waits for from those that wait for that owner. Set by a
     /// swap that compares, so that one has it.
@@ -104,7 +106,8 @@ struct NearWord {
     }
 };
 static_assert(fabric::kMostRanks < NearWord::kAlone &&
-              fabric::kMostRanks < NearWord::kHead / NearWord::kAlone);
+              fabric::kMostRanks < NearWord::kHead / NearWord::kAlone &&
+              fabric::kMostRanks < NearWord::kTurn / NearWord::kHead);
 
 template <fabric::Fabric F>
 class NearEntry : private NearWord {
@@ -150,14 +153,15 @@ class NearEntry : private NearWord {
     }
     void leave_as_head(Word near, Word join) { leave_exclusive(near, join, kHead); }
 
-    /// The same where S had exclusives in `phase`, behind that. `s`: the word; `is_in(s)`: whether it is
-    /// in `phase`; `clear(s)`: whether there are neither readers nor members.
-    template <class IsIn, class Clear>
-    bool enter_in_turn(Word near, Word join, Word s, Value phase, IsIn&& is_in, Clear&& clear) {
+    /// The same where S, the word `s`, has exclusives in `phase`: waits for another one, until `end`.
+    /// `waits(v)`: S is v, so it is worth while yet; `clear(v)`: the caller may be in then.
+    template <class Waits, class Clear>
+    bool enter_in_turn(Word near, Word join, Word s, Value phase, fabric::Moment end, Waits&& waits,
+                       Clear&& clear) {
         const Value l = fabric_.get(near);
         if ((l & turn(phase)) != 0 || fabric_.near_compare_swap(near, l, l + turn(phase)) != l)
             return false;
-        if (is_in(fabric_.get(s)) && clear(fabric_.await(s, [&](Value v) { return !is_in(v); })) &&
+        if (waits(fabric_.get(s)) && ends_clear(s, end, waits, clear) &&
             no_readers(fabric_.await(near, turns_alone_write)))
             return true;
         leave_in_turn(near, join, phase);
@@ -169,6 +173,13 @@ class NearEntry : private NearWord {
     }
 
   private:
+    template <class Waits, class Clear>
+    bool ends_clear(Word s, fabric::Moment end, Waits&& waits, Clear&& clear) {
+        const auto seen = fabric_.await_until(
+            s, [&](Value v) { return !waits(v); }, end);
+        return seen && clear(*seen);
+    }
+
     /// `join`: the list of the readers that wait (push_list.hh). Those that saw the caller in L are on
     /// it, or look at L once more when they are.
     void leave_exclusive(Word near, Word join, Value as) {

@@ -69,10 +69,6 @@ struct NearWakesNobody : Sound {
 struct OverlooksTurns : Sound {
     Value seen(Word w, Value v) { return w.slot == kNear ? v & ~locks::NearWord::kTurns : v; }
 };
-/// A head has its turn without waiting for another phase.
-struct TurnComesAtOnce : Sound {
-    bool skips_await(Word w) { return w.slot == kS; }
-};
 /// A head that waits for its turn takes the phase for what it was before it said so.
 struct TurnLooksOnce : Sound {
     Value seen(Word w, Value v) {
