@@ -439,19 +439,20 @@ class PfCohort : private PfCohortWords {
         Value near; ///< L, behind that; 0 where there is none
     };
     Found register_at_home(Rank target, Value change) {
-        return changed(fabric::Rmw::fetch_add(word(target, kS), change));
+        if (has_near_) [[unlikely]]
+            return change_and_look(fabric::Rmw::fetch_add(word(target, kS), change));
+        return {fabric_.fetch_add(word(target, kS), change), 0};
     }
     /// And one that takes itself out, once its data are there.
     Found change_at_home(Rank target, Value change) {
-        return changed(fabric::Rmw::fetch_add_after_data(word(target, kS), change));
+        if (has_near_) [[unlikely]]
+            return change_and_look(fabric::Rmw::fetch_add_after_data(word(target, kS), change));
+        return {fabric_.fetch_add_after_data(word(target, kS), change), 0};
     }
-    Found changed(const fabric::Rmw& rmw) {
+    /// Apart, so that the paths where CPUs do the atomics are short; so are others in this part.
+    [[gnu::noinline]] Found change_and_look(const fabric::Rmw& rmw) {
         Found found{};
-        if (has_near_)
-            found.s =
-                fabric_.fetch_then_get(rmw, word(rmw.word.rank, kNear).slot, {&found.near, 1});
-        else
-            found.s = fabric::fetch_by(fabric_, rmw);
+        found.s = fabric_.fetch_then_get(rmw, word(rmw.word.rank, kNear).slot, {&found.near, 1});
         return found;
     }
 
@@ -591,7 +592,7 @@ class PfCohort : private PfCohortWords {
 
     // ---- exclusives -----------------------------------------------------------------------------
     CohortHold fetch_for_cohort(Rank target, Word qnode) {
-        if (is_near(target))
+        if (is_near(target)) [[unlikely]]
             if (const auto hold = fetch_by_near(target))
                 return *hold;
         const Word met_others = field(qnode, kMetOthers);
@@ -605,7 +606,7 @@ class PfCohort : private PfCohortWords {
     }
 
     /// For its cohort, whose target is on its node.
-    std::optional<CohortHold> fetch_by_near(Rank target) {
+    [[gnu::noinline]] std::optional<CohortHold> fetch_by_near(Rank target) {
         const Word near = word(target, kNear), join = word(target, kJoin), s = word(target, kS);
         if (near_.enter_as_head(near, join, free(target)))
             return CohortHold::by_near();
@@ -709,17 +710,19 @@ class PfCohort : private PfCohortWords {
         return NearWord::no_readers(near) && !NearWord::has_turns(near);
     }
 
+    [[gnu::noinline]] void leave_near(Rank target, const CohortHold& mine) {
+        fabric_.deliver(target);
+        const Word near = word(target, kNear), join = word(target, kJoin);
+        if (mine.in_turn())
+            near_.leave_in_turn(near, join, mine.parity_of_turn());
+        else
+            near_.leave_as_head(near, join);
+    }
+
     /// `qnode`: in the home's queue, if it is there; the cohort's, or that of a writer alone (P8).
     void give_home(Rank target, const CohortHold& mine, Word qnode, bool of_cohort) {
-        if (mine.in_near()) {
-            fabric_.deliver(target);
-            const Word near = word(target, kNear), join = word(target, kJoin);
-            if (mine.in_turn())
-                near_.leave_in_turn(near, join, mine.parity_of_turn());
-            else
-                near_.leave_as_head(near, join);
-            return;
-        }
+        if (mine.in_near()) [[unlikely]]
+            return leave_near(target, mine);
         Value succ = 0;
         if (mine.queued) {
             queue_.take_status(qnode);
