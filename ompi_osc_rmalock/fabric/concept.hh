@@ -160,7 +160,7 @@ struct Rmw {
     Word word;
     Value operand;           ///< what is added, or stored
     Value expected;          ///< compare_swap
-    bool after_data = false; ///< a fetch_add that is a fetch_add_after_data
+    bool after_data = false; ///< a fetch_add_after_data, in a fetch_then_get alone
 
     static Rmw fetch_add(Word w, Value v) { return {Kind::fetch_add, w, v, 0}; }
     static Rmw fetch_add_after_data(Word w, Value v) { return {Kind::fetch_add, w, v, 0, true}; }

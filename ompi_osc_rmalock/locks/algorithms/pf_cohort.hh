@@ -108,8 +108,10 @@
 //       do not where CPUs do the atomics: its words are as near as the record.
 //   P10 Where adapters do the atomics, a process of the target's node asks none while the lock is
 //       free. A cohort there that meets exclusives waits by CPUs for the end of their phase, and has
-//       its turn between that phase and the next exclusive. Readers or members that it meets then
-//       send it the way of all others; so does whatever a reader, or a writer alone, meets.
+//       its turn between that phase and the next exclusive, which asks L for the turn's end: where
+//       it is on another node, the one wait that is no word of the waiter's own. Readers or members
+//       that it meets send the cohort the way of all others; so does whatever a reader, or a writer
+//       alone, meets.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends, and L is empty
@@ -128,7 +130,7 @@
 // Cost off node: without members as pf_mcs.hh, 1 atomic = 1 round trip for each of the four calls,
 // beside 1 atomic, and 2 atomics and a get by CPUs (reader), 2 atomics and 2 gets (writer) on the
 // own node. In the nic domain L comes along with the atomic that registers or changes the phase.
-// On the target's node a free lock, and a turn, cost no adapter anything.
+// On the target's node a free lock, and a turn, cost no adapter anything unless readers wait.
 // Member's reader, and one that comes behind another one: nothing. Among other writers:
 // to acquire 1 atomic and 1 posted put. A change of phase with M members: 2 atomics and 1 posted
 // add each, 2 gets of the map unless all nodes are members. Hand-over in the node 1 posted put on
