@@ -490,9 +490,9 @@ static void plain_exit(void) {
     exit(EXIT_STATUS);
 }
 
-static const char* adapter = ""; // what follows "adapter_" in the kind
-static unsigned long features;   // of UCX's context that was opened last
-enum { AMO32 = 1 << 2 };         // UCP_FEATURE_AMO32
+static const char* adapter = "";       // what follows "adapter_" in the kind
+static _Atomic unsigned long features; // of UCX's context that was opened last
+enum { AMO32 = 1 << 2 };               // UCP_FEATURE_AMO32
 
 static bool has_adapter(void) {
     const bool narrow = (features & AMO32) != 0, last = rank == size - 1;
