@@ -425,6 +425,7 @@ void add_near_mutants(std::vector<Case>& cases) {
     wrong(OverlooksNearWriters{}, "overlooks_near_writers", kExclusion, "2W N=1", {w2, w2});
     wrong(OverlooksTurns{}, "overlooks_turns", kExclusion, "1W+2W N=1", {w1, w2, w1});
     wrong(TurnLooksOnce{}, "turn_looks_once", kExclusion, "1W+2W N=1", {w1, w1, w1});
+    wrong(KeepsPhase{}, "keeps_phase", kExclusion, "1R+2W N=1", {r1, w2, w2});
     wrong(NearWakesNobody{}, "near_wakes_nobody", Failure::deadlock, "1W+1R N=1", {w1, r1});
     wrong(NearByAdapter{}, "near_by_adapter", Failure::word_class, "1R+1W N=1", {r1, w1});
     wrong(Sound{}, "no_rounds", Failure::deadlock, "hold and wait at home N=1", kHoldNear);

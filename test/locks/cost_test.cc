@@ -204,6 +204,25 @@ TEST_F(CostOfAdapters, PfCohortOfTheOwnNodeWaitsForAWriterByCpus) {
     EXPECT_EQ(home.get(l), 0U);
 }
 
+TEST(CostOfMeeting, AdaptersDoNoAtomicForAnOwnerAndTheFirstOfTheQueue) {
+    constexpr fabric::Rank kRanks = 6, kHome = 0, kOwner = 2,
+                           kFirst = 4; // each on a node of its own
+    ThreadWords words{kRanks, WindowSlots::count(kRanks, LockParts<InAdapters>::kinds(kRanks))};
+    InAdapters owner_fabric{InNic<NodesOfTwo>(words.fabric(kOwner))};
+    InAdapters first_fabric{InNic<NodesOfTwo>(words.fabric(kFirst))};
+    LockParts<InAdapters> owner_parts(owner_fabric), first_parts(first_fabric);
+    locks::PfCohort<InAdapters> owner(owner_parts.env({})), first(first_parts.env({}));
+    const locks::Hold its = owner.acquire_exclusive(kHome);
+    std::thread meets([&] { first.release_exclusive(kHome, first.acquire_exclusive(kHome)); });
+    auto home = words.fabric(kHome);
+    const fabric::Word tail{kHome, owner_parts.env({}).home + locks::PfCohortWords::kTail};
+    EXPECT_TRUE(home.await_until(tail, fabric::differs(0), home.after(std::chrono::seconds(60))));
+    owner.release_exclusive(kHome, its);
+    meets.join();
+    EXPECT_EQ(owner_fabric.take_of_adapters(), 2U) << "S twice";
+    EXPECT_EQ(first_fabric.take_of_adapters(), 4U) << "S and TAIL twice each";
+}
+
 TEST_F(CostOfAdapters, PfCohortOffTheNodeIsOneRoundTripForEachCall) {
     expect_a_round_trip_each(fabric, lock, kFarTarget);
 }

@@ -13,7 +13,8 @@
 //    RO     readers that a writer waits for, and its name (drain.hh)
 //    JOIN   the list of the readers that wait
 //    TAIL   the last cohort in the queue
-//    HW     where a phase is handed to a successor that has not shown itself: its qnode or PHASE
+//    HW     where a phase is handed to a successor that has not shown itself: its qnode or PHASE;
+//           where adapters do the atomics PHASE alone                                   mailbox
 //    stand-in of the queue (mcs_queue.hh)
 //    L      where adapters do the atomics: processes of the target's node that are in without S
 //           (near_entry.hh)                                                                cohort
@@ -56,6 +57,7 @@
 //           if s.XC == 0: await no writers in L;  take(s.RC, s.MB, s.PH); in
 //           if not yet in it, and join(TAIL of home): await STATUS, which is DIRECT: in, or PHASE
 //           else h = SWAP(HW, me);  if h is not PHASE: await STATUS == PHASE;  SWAP(HW, 0)
+//               where adapters do the atomics: await HW;  PUT(HW, 0);  flush
 //           take(what PHASE says)
 //    take   if PHASE says so: await the end of the turn in L
 //           if r: drain(RO, r);  members = GET(S).MB                 // all nodes: no map is read
@@ -109,9 +111,13 @@
 //   P10 Where adapters do the atomics, a process of the target's node asks none while the lock is
 //       free. A cohort there that meets exclusives waits by CPUs for the end of their phase, and has
 //       its turn between that phase and the next exclusive, which asks L for the turn's end: where
-//       it is on another node, the one wait that is no word of the waiter's own. Readers or members
-//       that it meets send the cohort the way of all others; so does whatever a reader, or a writer
+//       it is on another node, a wait that is no word of the waiter's own. Readers or members that
+//       it meets send the cohort the way of all others; so does whatever a reader, or a writer
 //       alone, meets.
+//  P11  Where adapters do the atomics, the first of the queue asks HW for PHASE in round trips, and
+//       the owner puts it there: the other wait that is no word of the waiter's own. There is one
+//       such waiter for each lock. An adapter does one atomic after the other, and the time of one
+//       is that of many gets; a meeting took three.
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends, and L is empty
@@ -168,6 +174,8 @@ struct PfCohortWords {
     /// HW: an owner that sees no successor leaves PHASE here, the first of the queue its name. Each
     /// swaps its own in, so the later one finds the other: the owner a name to tell, or the first
     /// what it is told. That one clears it before it goes in: the next pair finds nothing of this.
+    /// Where adapters do the atomics the first leaves no name, but waits for PHASE (P11); of all that
+    /// register one is the first until it has the lock, so nobody else takes what is put there.
     static constexpr Slot kHw = 3;
     // Of a cohort's record: its qnode in the home's queue (NEXT, STATUS), then what only its node
     // uses. WAITING, COME and BATON are cohort.hh's, HERE and GROUP reader_group.hh's; the counter
@@ -635,10 +643,21 @@ class PfCohort : private PfCohortWords {
 
     /// The first of the queue and the owner that is not in it find each other.
     Value meet_owner(Rank target, Word qnode) {
+        if (has_near_) [[unlikely]]
+            return ask_home(word(target, kHw));
         Value message = fabric_.swap(word(target, kHw), name_of(qnode));
         if (!is_phase(message))
             message = queue_.await_status(qnode);
         fabric_.swap(word(target, kHw), 0);
+        return message;
+    }
+
+    /// The same where adapters do the atomics (P11). Flushed: when the caller lets another one be the
+    /// first, HW is empty.
+    [[gnu::noinline]] Value ask_home(Word mailbox) {
+        const Value message = fabric_.await(mailbox, fabric::differs(0));
+        fabric_.put(mailbox, 0);
+        fabric_.flush(mailbox.rank);
         return message;
     }
 
@@ -820,6 +839,8 @@ class PfCohort : private PfCohortWords {
             return;
         const Value message = phase_message(s + kPhase) | inherited * kInherited |
                               NearWord::has_turns(changed.near) * kLookNear;
+        if (succ == 0 && has_near_) [[unlikely]]
+            return fabric_.put(word(target, kHw), message);
         if (succ == 0)
             succ = fabric_.swap(word(target, kHw), message);
         if (succ == 0)

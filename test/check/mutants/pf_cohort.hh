@@ -16,7 +16,7 @@ using pf_mcs_fault::NoDelivery;
 // target 0.
 using Words = locks::PfCohortWords;
 inline constexpr Slot kS = Words::kS, kRo = Words::kRo, kTail = Words::kTail, kJoin = Words::kJoin,
-                      kNear = Words::kNear;
+                      kHw = Words::kHw, kNear = Words::kNear;
 inline constexpr Slot kMap = fabric::kWordsPerLine, kRecord = 2 * kMap;
 inline constexpr Slot kMet = kRecord + Words::kMetOthers, kWaiting = kRecord + Words::kWaiting,
                       kBaton = kRecord + Words::kBaton, kGroup = kRecord + Words::kGroup,
@@ -64,6 +64,10 @@ struct NearReaderOverlooks : Sound {
 /// A writer that leaves L does not look for readers that wait for that.
 struct NearWakesNobody : Sound {
     Value seen(Word w, Value v) { return w.slot == kJoin ? 0 : v; }
+};
+/// The first of the queue leaves in HW what it was told.
+struct KeepsPhase : Sound {
+    bool skips_put(Word w, Value v) { return w.slot == kHw && v == 0; }
 };
 /// Nobody by S sees a turn in L.
 struct OverlooksTurns : Sound {
