@@ -149,6 +149,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/wait_observer.hh \
 	ompi_osc_rmalock/window/create/waiters.cc \
 	ompi_osc_rmalock/window/create/waiters.hh \
+	ompi_osc_rmalock/window/create/window_name.hh \
 	ompi_osc_rmalock/window/data/access.cc \
 	ompi_osc_rmalock/window/data/access.hh \
 	ompi_osc_rmalock/window/data/accumulate.cc \
@@ -170,6 +171,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/diag/blame.hh \
 	ompi_osc_rmalock/window/diag/counts.cc \
 	ompi_osc_rmalock/window/diag/counts.hh \
+	ompi_osc_rmalock/window/diag/last_words.cc \
+	ompi_osc_rmalock/window/diag/last_words.hh \
 	ompi_osc_rmalock/window/diag/observed.cc \
 	ompi_osc_rmalock/window/diag/observed.hh \
 	ompi_osc_rmalock/window/diag/watch.cc \

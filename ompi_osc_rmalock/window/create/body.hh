@@ -16,6 +16,7 @@
 #include "window/create/segment.hh"
 #include "window/create/regions.hh"
 #include "window/create/stores.hh"
+#include "window/create/window_name.hh"
 
 namespace rmalock::window {
 
@@ -90,7 +91,8 @@ class Body {
     /// Whether CPUs do all atomics on window memory, or the accumulate lock guards them.
     bool cpu_atomics() const { return fabric_.domain() == fabric::Domain::cpu; }
 
-    const char* name() const { return *name_ != '\0' ? name_ : label_.c_str(); }
+    WindowName named() const { return {name_, label_.c_str()}; }
+    const char* name() const { return named().now(); }
     Rank rank() const { return comm_.rank; }
     const Part& part(Rank rank) const { return parts_[rank]; }
     void* base_of(const Part& part) const;

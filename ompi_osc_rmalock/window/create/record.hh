@@ -115,17 +115,37 @@ class Record {
         return seen;
     }
 
+    // Without memory, for a handler of signals.
+    void each_held(auto visit) const {
+        for (const Held& place : held_)
+            if (const std::uint64_t what = place.what; what != 0)
+                visit(unpacked(what));
+    }
+    /// In `window`.
+    std::optional<Lock> awaited(std::uint64_t window) const {
+        const std::uint64_t what = awaits_;
+        return what != 0 && window_ == window ? std::optional(unpacked(what)) : std::nullopt;
+    }
+    bool says_anything(std::uint64_t window) const {
+        bool any = awaited(window).has_value();
+        each_held([&](Lock) { any = true; });
+        return any;
+    }
+    /// True for one of all that ask.
+    bool first_to_print() { return printed_.exchange(1) == 0; }
+
   private:
     /// A process that holds more locks of one window at a time is listed with these, and a number.
-    static constexpr std::size_t kMost = 29;
+    static constexpr std::size_t kMost = 28;
     struct Held {
         Word what, since;
     };
 
-    Word process_, more_, awaits_, window_, since_, number_;
+    Word process_, more_, awaits_, window_, since_, number_, printed_, unused_;
     Held held_[kMost];
 };
 static_assert(sizeof(Record) == 512);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The records of a window: `offset` bytes into the states, `stride` bytes apart, of the node's
 /// ranks.

@@ -25,7 +25,7 @@ std::unique_ptr<Watch> Observed::watch(const rmalock_spec_t& spec, const Plan& p
         .patience = std::chrono::seconds(spec.params.watchdog),
         .records = plan.records(segment_.base()),
         .remote = remote_.get(),
-        .name = [this] { return std::string(name()); },
+        .name = named(),
     });
 }
 

@@ -32,13 +32,15 @@ std::uint64_t nanoseconds(Watch::Clock::time_point time) {
 
 } // namespace
 
-Watch::Watch(const Origin& origin) : origin_(origin) {
+Watch::Watch(const Origin& origin)
+    : origin_(origin), last_words_({origin.name, origin.window, origin.size, origin.records}) {
     mine().open(origin.process);
     const std::lock_guard lock(registry().mutex);
     registry().windows.push_back(this);
 }
 
 void Watch::retire() {
+    last_words_.withdraw();
     const std::lock_guard lock(registry().mutex);
     if (std::exchange(listed_, false))
         std::erase(registry().windows, this);

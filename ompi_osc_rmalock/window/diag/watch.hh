@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "window/create/record.hh"
 #include "window/create/wait_observer.hh"
+#include "window/diag/last_words.hh"
 
 namespace rmalock::network {
 class Remote;
@@ -32,8 +32,8 @@ class Watch {
         Rank rank, size;
         std::chrono::seconds patience; ///< 0: this process publishes, but does not complain
         Records records;
-        network::Remote* remote;           ///< null: all ranks are on this node
-        std::function<std::string()> name; ///< of the window; the program may change it
+        network::Remote* remote; ///< null: all ranks are on this node
+        WindowName name;
     };
 
     explicit Watch(const Origin& origin);
@@ -64,7 +64,7 @@ class Watch {
     void let_go(Lock lock) { mine().drop(lock); }
 
     std::uint64_t window() const { return origin_.window; }
-    std::string name() const { return origin_.name(); }
+    std::string name() const { return origin_.name.now(); }
     /// What all ranks publish. Not all may answer in time.
     std::vector<Seen> see() const;
 
@@ -73,6 +73,7 @@ class Watch {
     Record& mine() const { return origin_.records.of(origin_.rank); }
 
     const Origin origin_;
+    LastWords last_words_;
     bool listed_ = true;
 };
 
