@@ -15,6 +15,14 @@ static int component_open(void) {
     return OMPI_SUCCESS;
 }
 
+/* MPI_Finalize closes the component: for what may be called behind that. */
+static void stay_loaded(void) {
+    Dl_info here;
+    if (0 != dladdr(&mca_osc_rmalock_component, &here)) {
+        (void)dlopen(here.dli_fname, RTLD_NOW); /* and never closed */
+    }
+}
+
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
 static int component_query(struct ompi_win_t* win, void** base, size_t size,
@@ -90,7 +98,8 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
         .verbosity = component->params.verbose,
         .threads = enable_mpi_threads,
         .remove_at_end = osc_rmalock_remove_at_end,
-        .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL};
+        .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL,
+        .stay_loaded = stay_loaded};
     char why[256];
     (void)enable_progress_threads;
     const char* differs = osc_rmalock_layout_differs();
@@ -118,15 +127,6 @@ static void begin_to_meet(const uint64_t* processes, size_t count, void* meeting
     osc_rmalock_meet((osc_rmalock_meetings_t*)meetings, processes, count);
 }
 
-/* What PMIx calls when a meeting that took too long is over after all must still be there: MPI_Finalize
- * closes the component next. (4.1.4 has closed PMIx by then; no other version was tried.) */
-static void stay_loaded(void) {
-    Dl_info here;
-    if (0 != dladdr(&mca_osc_rmalock_component, &here)) {
-        (void)dlopen(here.dli_fname, RTLD_NOW); /* and never closed */
-    }
-}
-
 /* Until the processes that windows have linked to this one come here as well, for a bounded time.
  * Not all of the job: this component may be on some of its hosts only. */
 static void meet_linked_processes(void) {
@@ -137,6 +137,8 @@ static void meet_linked_processes(void) {
         osc_rmalock_meeting_progress(rmalock_network_progress);
     }
     if (!osc_rmalock_have_met(&meetings)) {
+        /* PMIx calls when all have come, behind that as well. (4.1.4 has closed PMIx by then; no other version was
+         * tried.) */
         stay_loaded();
     }
 }

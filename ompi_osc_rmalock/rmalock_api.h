@@ -117,6 +117,8 @@ typedef struct rmalock_host {
     /* NULL, or visits each process (rmalock_spec_t.process) that has failed since the last call with `seen`, which
      * is 0 at first. Any thread; fast if there are none. */
     void (*each_failed)(size_t* seen, void (*visit)(uint64_t process));
+    /* Keeps the code in memory until the process ends. May be NULL. */
+    void (*stay_loaded)(void);
 } rmalock_host_t;
 
 /* Called once, before any window exists. The struct is copied. */

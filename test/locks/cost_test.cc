@@ -204,7 +204,7 @@ TEST_F(CostOfAdapters, PfCohortOfTheOwnNodeWaitsForAWriterByCpus) {
     EXPECT_EQ(home.get(l), 0U);
 }
 
-TEST(CostOfMeeting, AdaptersDoNoAtomicForAnOwnerAndTheFirstOfTheQueue) {
+TEST(CostOfMeeting, AnOwnerAndTheFirstOfTheQueueWaitForNoAtomic) {
     constexpr fabric::Rank kRanks = 6, kHome = 0, kOwner = 2,
                            kFirst = 4; // each on a node of its own
     ThreadWords words{kRanks, WindowSlots::count(kRanks, LockParts<InAdapters>::kinds(kRanks))};

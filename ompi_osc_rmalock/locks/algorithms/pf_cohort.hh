@@ -115,9 +115,11 @@
 //       it meets send the cohort the way of all others; so does whatever a reader, or a writer
 //       alone, meets.
 //  P11  Where adapters do the atomics, the first of the queue asks HW for PHASE in round trips, and
-//       the owner puts it there: the other wait that is no word of the waiter's own. There is one
-//       such waiter for each lock. An adapter does one atomic after the other, and the time of one
-//       is that of many gets; a meeting took three.
+//       the owner puts it there: another wait that is no word of the waiter's own. There is one such
+//       waiter for each lock. By names a meeting takes three swaps of HW, two of which a process waits
+//       for, and a put to the other node; so it takes two puts, and gets. An adapter does one atomic
+//       after the other, each in the time of many gets. (Over UCX a put of a word off the node is a
+//       swap for which nobody waits, ucx_glue/worker.hh.)
 //
 // Why it excludes: as in pf_mcs.hh at home, where a cohort is an exclusive that holds for long; and
 // members are closed and empty from `take` until the chain that began with it ends, and L is empty

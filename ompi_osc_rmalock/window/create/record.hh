@@ -126,11 +126,12 @@ class Record {
         const std::uint64_t what = awaits_;
         return what != 0 && window_ == window ? std::optional(unpacked(what)) : std::nullopt;
     }
-    bool says_anything(std::uint64_t window) const {
-        bool any = awaited(window).has_value();
+    bool holds_anything() const {
+        bool any = more_held() != 0;
         each_held([&](Lock) { any = true; });
         return any;
     }
+    std::uint64_t more_held() const { return more_; }
     /// True for one of all that ask.
     bool first_to_print() { return printed_.exchange(1) == 0; }
 

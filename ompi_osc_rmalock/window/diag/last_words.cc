@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host.hh"
+
 namespace rmalock::window {
 namespace {
 
@@ -23,6 +25,7 @@ struct Known {
     std::mutex mutex; ///< of those that come and go; the handler takes none
     std::array<std::atomic<const LastWords*>, kMostWindows> windows{};
     std::size_t count = 0;
+    pid_t process = 0; ///< that these are of; what it forks has none
     char host[64] = "";
 };
 Known& known() {
@@ -33,13 +36,17 @@ std::atomic<bool> speaking{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 static_assert(std::atomic<const LastWords*>::is_always_lock_free);
 
-/// A line to standard error, by what a handler may call (POSIX 2017, 2.4.3). What is too long is cut.
+/// A line to standard error, by what a handler may call (POSIX 2017, 2.4.3). What does not fit is left out,
+/// and shown as "...".
 class Line {
   public:
     Line& operator<<(std::string_view text) {
-        const std::size_t length = std::min(text.size(), sizeof text_ - 1 - length_);
-        std::memcpy(text_ + length_, text.data(), length);
-        length_ += length;
+        if (cut_ || text.size() > kMost - length_) {
+            cut_ = true;
+            return *this;
+        }
+        std::memcpy(text_ + length_, text.data(), text.size());
+        length_ += text.size();
         return *this;
     }
     Line& operator<<(long number) { return put(number, 1); }
@@ -53,14 +60,19 @@ class Line {
         return *this << std::string_view(first, static_cast<std::size_t>(end - first));
     }
     void write() {
-        text_[length_++] = '\n';
+        const std::string_view end = cut_ ? "...\n" : "\n";
+        std::memcpy(text_ + length_, end.data(), end.size());
+        length_ += end.size();
         // There is nobody to tell that it fails.
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_, length_);
     }
 
   private:
-    char text_[512];
+    static constexpr std::size_t kMost = 508;
+
+    char text_[kMost + sizeof "...\n"];
     std::size_t length_ = 0;
+    bool cut_ = false;
 };
 
 Line begun() {
@@ -86,14 +98,20 @@ Line& operator<<(Line& line, Lock lock) {
     case Mode::completes:
         return line << "MPI_Win_complete of its origins";
     }
-    __builtin_unreachable();
+    return line << "something unknown"; // the program wrote where it should not have
 }
 
+bool is_ours(const struct sigaction& action);
+
 extern "C" void speak(int signal) {
-    speaking = true;
-    for (const auto& each : known().windows)
-        if (const LastWords* const window = each; window != nullptr)
-            window->print();
+    // A handler that came later, and calls this one, goes on by itself.
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) != 0 || !is_ours(now) || speaking.exchange(true))
+        return;
+    if (::getpid() == known().process)
+        for (const auto& each : known().windows)
+            if (const LastWords* const window = each; window != nullptr)
+                window->print();
     std::signal(signal, SIG_DFL);
     std::raise(signal); // takes effect when this returns
 }
@@ -123,22 +141,27 @@ LastWords::LastWords(const Of& of) : of_(of), place_(kNoPlace) {
         return;
     if (all.count++ == 0) {
         (void)::gethostname(all.host, sizeof all.host - 1);
+        all.process = ::getpid();
+        if (host().stay_loaded != nullptr)
+            host().stay_loaded(); // a program may put the handler back, or never free the window
         listen(true);
     }
     place_ = static_cast<std::size_t>(free - all.windows.begin());
     *free = this;
 }
 
-void LastWords::withdraw() {
+LastWords::~LastWords() {
     if (place_ == kNoPlace)
         return;
     Known& all = known();
     const std::lock_guard lock(all.mutex);
-    all.windows[std::exchange(place_, kNoPlace)] = nullptr;
+    all.windows[place_] = nullptr;
     if (--all.count == 0)
         listen(false);
-    while (speaking)
-        ::pause(); // another thread reads the records, and then ends the process
+    // Another thread reads the records, and then ends the process, unless that is the first of a
+    // container, which signals do not end.
+    for (int tries = 0; speaking && tries < 1000; ++tries)
+        ::usleep(1000);
 }
 
 void LastWords::print() const {
@@ -146,7 +169,7 @@ void LastWords::print() const {
         return;
     Rank lines = 0, more = 0;
     for (Rank rank = 0; rank < of_.size; ++rank)
-        if (of_.records.near(rank) && of_.records.of(rank).says_anything(of_.number)) {
+        if (of_.records.near(rank) && says_anything(rank)) {
             if (lines < kMostLines)
                 ++lines, print(rank);
             else
@@ -154,6 +177,11 @@ void LastWords::print() const {
         }
     if (more != 0)
         (begun() << of_.window.now() << "': and " << long{more} << " more ranks").write();
+}
+
+bool LastWords::says_anything(Rank rank) const {
+    const Record& record = of_.records.of(rank);
+    return record.awaited(of_.number) || record.holds_anything();
 }
 
 /// Of the node's processes.
@@ -165,13 +193,22 @@ bool LastWords::is_first() const {
 }
 
 void LastWords::print(Rank rank) const {
-    Line line = begun();
-    line << of_.window.now() << "': rank " << static_cast<long>(rank);
-    const char* before = " holds ";
     const Record& record = of_.records.of(rank);
-    record.each_held([&](Lock held) { line << std::exchange(before, ", ") << held; });
+    const auto of_rank = [&] {
+        Line line = begun();
+        line << of_.window.now() << "': rank " << static_cast<long>(rank);
+        return line;
+    };
     if (const auto awaited = record.awaited(of_.number))
-        line << (*before == ',' ? ", and waits for " : " waits for ") << *awaited;
+        (of_rank() << " waits for " << *awaited).write();
+    if (!record.holds_anything())
+        return;
+    Line line = of_rank();
+    const char* before = " holds ";
+    if (const std::uint64_t more = record.more_held(); more != 0)
+        line << std::exchange(before, ", ") << static_cast<long>(more)
+             << " locks that found no place";
+    record.each_held([&](Lock held) { line << std::exchange(before, ", ") << held; });
     line.write();
 }
 

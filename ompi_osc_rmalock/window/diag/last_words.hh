@@ -24,17 +24,16 @@ class LastWords {
     };
 
     explicit LastWords(const Of& of);
-    ~LastWords() { withdraw(); }
+    ~LastWords(); ///< the records may be gone behind it
     LastWords(const LastWords&) = delete;
     LastWords& operator=(const LastWords&) = delete;
-    /// The records may be gone behind it.
-    void withdraw();
 
     /// For the handler: it takes no memory and no lock.
     void print() const;
 
   private:
     bool is_first() const;
+    bool says_anything(Rank rank) const;
     void print(Rank rank) const;
 
     const Of of_;

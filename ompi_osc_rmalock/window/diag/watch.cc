@@ -40,7 +40,6 @@ Watch::Watch(const Origin& origin)
 }
 
 void Watch::retire() {
-    last_words_.withdraw();
     const std::lock_guard lock(registry().mutex);
     if (std::exchange(listed_, false))
         std::erase(registry().windows, this);
