@@ -304,6 +304,14 @@ static int put_behind_the_end(const struct window* w) {
 static int put_across_the_end(const struct window* w) {
     return access_at(w, 0, WORDS - 2, 3);
 }
+/// It opens no fence epoch, so a lock may follow.
+static int put_across_the_end_after_fence(const struct window* w) {
+    OK(MPI_Win_fence(0, w->win));
+    const int code = put(w, next_rank(), at(w, next_rank(), WORDS - 2), 3);
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 0, w->win));
+    OK(MPI_Win_unlock(next_rank(), w->win));
+    return code;
+}
 static int put_far_away(const struct window* w) {
     return access_at(w, 0, (MPI_Aint)1 << 60, 1);
 }
@@ -633,6 +641,7 @@ static const struct row {
     {"flush_least_ranks_in_lock_all", flush_least_ranks_in_lock_all, MPI_ERR_RANK, IN_ANY, 1},
     RANGE(put_behind_the_end),
     RANGE(put_across_the_end),
+    RANGE(put_across_the_end_after_fence),
     RANGE(put_far_away),
     RANGE(get_behind_the_end),
     RANGE(get_across_the_end),

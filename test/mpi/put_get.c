@@ -475,6 +475,32 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
+/// Rank 0 waits for a put that comes behind a message, which takes both sides to call MPI.
+static void sync_in_a_loop(void) {
+    enum { LARGE = 4 << 20 };
+    struct window w;
+    if (!window_open(&w, sizeof(int64_t), 1))
+        return;
+    const volatile int64_t* const flag = (const volatile int64_t*)w.base;
+    const int64_t one = 1;
+    char* const message = calloc(LARGE, 1);
+    MPI_Request arrives;
+    if (T.rank == 0)
+        OK(MPI_Irecv(message, LARGE, MPI_BYTE, 1, 0, w.comm, &arrives));
+    else if (T.rank == 1)
+        OK(MPI_Send(message, LARGE, MPI_BYTE, 0, 0, w.comm));
+    OK(MPI_Win_lock_all(0, w.win));
+    if (T.rank == 1)
+        OK(MPI_Put(&one, 1, MPI_INT64_T, 0, at(&w, 0, 0), 1, MPI_INT64_T, w.win));
+    while (T.rank == 0 && *flag == 0)
+        OK(MPI_Win_sync(w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    if (T.rank == 0)
+        OK(MPI_Wait(&arrives, MPI_STATUS_IGNORE));
+    free(message);
+    window_close(&w);
+}
+
 static const struct test_case cases[] = {
     {.name = "put_sizes", .run = put_sizes, .each = IN_ANY},
     {.name = "get_sizes", .run = get_sizes, .each = IN_ANY},
@@ -492,6 +518,7 @@ static const struct test_case cases[] = {
      .run = displacement_units_differ,
      .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
     {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
+    {.name = "sync_in_a_loop", .run = sync_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
     {.name = "flags_come_once", .run = flags_come_once, .each = IN_SHARED, .min_ranks = 2},
 };
 

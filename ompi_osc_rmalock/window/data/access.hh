@@ -190,11 +190,14 @@ class Accesses : public Epochs {
 [[gnu::always_inline]] inline Status
 Accesses::access(const char* call, Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                  std::ptrdiff_t high, TargetAddress& place, const rmalock_layout_t* side) {
+    const bool first_of_fence = may_open_fence();
     if (const Status status = check_epoch(call, target); status != RMALOCK_OK)
         return status;
     if (low == high || (locate(target, displacement, low, high, place) &&
                         (regions_ == nullptr || attached(target, displacement, low, high, side))))
         return RMALOCK_OK;
+    if (first_of_fence)
+        leave_fence();
     return out_of_range(call, target, displacement, low, high);
 }
 

@@ -64,6 +64,14 @@ class Epochs : public Observed {
     [[gnu::always_inline]] Status check_epoch(const char* call, Rank target) {
         return is_open_to(target) ? RMALOCK_OK : check_epoch_in_full(call, target);
     }
+    /// Whether an RMA call opens a fence epoch. One that fails behind check_epoch takes that back.
+    bool may_open_fence() const {
+        return epoch_.load(std::memory_order_relaxed) == Epoch::fence_maybe;
+    }
+    void leave_fence() {
+        Epoch opened = Epoch::fence;
+        epoch_.compare_exchange_strong(opened, Epoch::fence_maybe, std::memory_order_relaxed);
+    }
     /// Whether an exclusive lock of `target`, the only lock held, excludes everybody else. Only a
     /// window of one thread is sure that no other thread of this process is in the same epoch.
     bool has_alone(Rank target) const { return only_lock_ == target && only_exclusive_; }
@@ -148,6 +156,7 @@ class Epochs : public Observed {
 
     const bool check_nocheck_;
     std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others; relaxed: may be miscounted
+    std::atomic<unsigned> syncs_{0};          ///< see sync; the same
     const locks::Choice choice_;
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
