@@ -162,7 +162,7 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 
 void start_host() {
     const rmalock_host_t host{
-        [] { rmalock_network_progress(); }, keep_report, 0, false, nullptr, nullptr};
+        [] { rmalock_network_progress(); }, keep_report, 0, false, nullptr, nullptr, nullptr};
     rmalock_init(&host);
     reports.clear();
 }
@@ -289,7 +289,7 @@ TEST(Processes, ADebugParameterChecksNocheck) {
 TEST(Processes, ThreadsLoseNoCount) {
     in_processes(2, [](Member& member) {
         constexpr int kTimes = 20000;
-        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr, nullptr};
+        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr, nullptr, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.params.lock = "direct_passive";
@@ -378,7 +378,8 @@ void wait_for_another_thread() {
 
 TEST(Processes, ThreadsUseAWindowWhileOneTests) {
     in_processes(1, [](Member& member) {
-        const rmalock_host_t host{wait_for_another_thread, keep_report, 0, true, nullptr, nullptr};
+        const rmalock_host_t host{
+            wait_for_another_thread, keep_report, 0, true, nullptr, nullptr, nullptr};
         rmalock_init(&host);
         const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         rmalock_window_t* window = nullptr;
@@ -1245,6 +1246,7 @@ bool use_while_another_asks(Member& member) {
                               keep_report,
                               0,
                               true,
+                              nullptr,
                               nullptr,
                               nullptr};
     rmalock_init(&host);
