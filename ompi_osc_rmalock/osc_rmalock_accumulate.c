@@ -6,6 +6,7 @@
  */
 #include "osc_rmalock.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 /* By op_type; RMALOCK_OP_OTHER is what the core leaves to Open MPI's own functions. */
@@ -33,9 +34,24 @@ static bool op_is_defined(const struct ompi_op_t* op, rmalock_op_t core_op,
     return row >= 0 && NULL != op->o_func.intrinsic.fns[row];
 }
 
+/* Open MPI gives Fortran's types the ids of C's types of their size. These two may differ from
+ * long double, and from complex numbers of it, by their format. */
+static bool is_quad(const struct ompi_datatype_t* predefined) {
+    return LDBL_MANT_DIG != 113 && &ompi_mpi_real16.dt == predefined;
+}
+static bool is_quad_complex(const struct ompi_datatype_t* predefined) {
+    return LDBL_MANT_DIG != 113 && &ompi_mpi_complex32.dt == predefined;
+}
+
 static rmalock_kind_t kind_of(const struct ompi_datatype_t* predefined) {
+    if (is_quad(predefined)) {
+        return RMALOCK_KIND_QUAD;
+    }
+    if (is_quad_complex(predefined)) {
+        return RMALOCK_KIND_QUAD_COMPLEX;
+    }
     switch (ompi_op_ddt_map[predefined->id]) {
-    case OMPI_OP_BASE_TYPE_LONG_DOUBLE: /* MPI_REAL16 is another type of that size */
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE:
         return RMALOCK_KIND_REAL;
     case OMPI_OP_BASE_TYPE_C_DOUBLE_COMPLEX:
     case OMPI_OP_BASE_TYPE_C_LONG_DOUBLE_COMPLEX:
@@ -98,15 +114,28 @@ look_kernels_up(const struct ompi_op_t* op, rmalock_op_t core_op,
     return NULL == kernels || !op_is_defined(op, core_op, predefined) ? &none : kernels;
 }
 
+/* A number of each predefined type. */
+enum { QUAD_ROW = OMPI_DATATYPE_MAX_PREDEFINED, QUAD_COMPLEX_ROW, KERNEL_ROWS };
+static inline int kernel_row(const struct ompi_datatype_t* predefined) {
+    if (predefined->super.size >= 16) {
+        if (is_quad(predefined)) {
+            return QUAD_ROW;
+        }
+        if (is_quad_complex(predefined)) {
+            return QUAD_COMPLEX_ROW;
+        }
+    }
+    return predefined->id;
+}
+
 /* The kernels of an operation on a predefined type; without kernels if there are none. Those of a
  * type are looked up once; two threads that do so at a time store the same. An entry is one word,
  * so that no thread sees that kernels are known before it sees which. The release of an entry brings
  * the table along that it points into. */
 static inline const rmalock_kernels_t* kernels_of(const struct ompi_op_t* op, rmalock_op_t core_op,
                                                   const struct ompi_datatype_t* predefined) {
-    static _Atomic(const rmalock_kernels_t*) table[OMPI_DATATYPE_MAX_PREDEFINED]
-                                                  [RMALOCK_OP_OTHER + 1];
-    _Atomic(const rmalock_kernels_t*)* const entry = &table[predefined->id][core_op];
+    static _Atomic(const rmalock_kernels_t*) table[KERNEL_ROWS][RMALOCK_OP_OTHER + 1];
+    _Atomic(const rmalock_kernels_t*)* const entry = &table[kernel_row(predefined)][core_op];
     const rmalock_kernels_t* kernels = atomic_load_explicit(entry, memory_order_acquire);
     if (OPAL_UNLIKELY(NULL == kernels)) {
         kernels = look_kernels_up(op, core_op, predefined);

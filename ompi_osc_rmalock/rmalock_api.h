@@ -370,6 +370,8 @@ typedef enum rmalock_kind {
     RMALOCK_KIND_UNSIGNED,
     RMALOCK_KIND_REAL,    /* float, double, long double */
     RMALOCK_KIND_COMPLEX, /* of these */
+    RMALOCK_KIND_QUAD,    /* binary128 of IEEE 754, where long double is another format */
+    RMALOCK_KIND_QUAD_COMPLEX,
     RMALOCK_KIND_BOOL,
     RMALOCK_KIND_SIGNED_INT, /* a pair: a signed integer, and an int */
     RMALOCK_KIND_REAL_INT,   /* a pair: a real number, and an int */

@@ -5,6 +5,7 @@
 #include "basics.h"
 #include "typemaps.h"
 
+#include <float.h>
 #include <sched.h>
 
 // --- One origin per element: the table of operations and types ---------------------------------
@@ -559,6 +560,74 @@ static void wide_arrays_beside_singles(void) {
     window_close(&w);
 }
 
+#if defined(__SIZEOF_FLOAT128__) && LDBL_MANT_DIG != 113
+__extension__ typedef __float128 quad;
+enum { QUADS = 300, QUAD_SUMS = 4 };
+
+/// MPI_REAL16, or as parts of complex numbers: a third more each time. In binary128, so that what adds
+/// them as long double finds no number.
+static void add_quads(struct window* w, MPI_Datatype type, int parts) {
+    const int target = (T.rank + 1) % T.ranks, count = QUADS / parts;
+    quad mine[QUADS], seen[QUADS] = {0};
+    int wrong = 0;
+    for (int i = 0; i < QUADS; ++i)
+        mine[i] = (quad)(i + 1) / 3;
+    clear(w);
+    OK(MPI_Win_lock_all(0, w->win));
+    for (int n = 0; n < QUAD_SUMS; ++n) {
+        OK(MPI_Accumulate(mine, 1, type, target, at(w, target, 0), 1, type, MPI_SUM, w->win));
+        OK(MPI_Get_accumulate(mine + parts, count - 1, type, seen + parts, count - 1, type, target,
+                              at(w, target, parts * (MPI_Aint)sizeof(quad)), count - 1, type,
+                              MPI_SUM, w->win));
+    }
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = parts; i < QUADS; ++i)
+        wrong += seen[i] != mine[i] + mine[i] + mine[i];
+    CHECK_EQ(0, wrong);
+    OK(MPI_Get(seen, count, type, target, at(w, target, 0), count, type, w->win));
+    OK(MPI_Win_unlock_all(w->win));
+    MPI_Barrier(w->comm);
+    for (int i = 0; i < QUADS; ++i)
+        wrong += seen[i] != mine[i] + mine[i] + mine[i] + mine[i];
+    CHECK_EQ(0, wrong);
+}
+
+static quad fetch_quad(const struct window* w, quad operand, MPI_Op op) {
+    const int target = (T.rank + 1) % T.ranks;
+    quad before = 0;
+    OK(MPI_Fetch_and_op(&operand, &before, MPI_REAL16, target, at(w, target, 0), op, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    return before;
+}
+
+/// Fortran's wide numbers have the size of long double on x86, and another format.
+static void quads(void) {
+    int size = 0;
+    OK(MPI_Type_size(MPI_REAL16, &size));
+    if (size == 0) // Open MPI without Fortran, or its compiler has none
+        return;
+    struct window w;
+    if (!window_open(&w, QUADS * sizeof(quad), 1))
+        return;
+    add_quads(&w, MPI_REAL16, 1);
+    OK(MPI_Type_size(MPI_COMPLEX32, &size));
+    if (size != 0)
+        add_quads(&w, MPI_COMPLEX32, 2);
+    clear(&w);
+    const quad third = (quad)1 / 3;
+    OK(MPI_Win_lock_all(0, w.win));
+    fetch_quad(&w, third, MPI_REPLACE);
+    CHECK_THAT(fetch_quad(&w, 9, MPI_PROD) == third, "MPI_REPLACE");
+    CHECK_THAT(fetch_quad(&w, -2, MPI_MAX) == third * 9, "MPI_PROD");
+    CHECK_THAT(fetch_quad(&w, -third, MPI_MIN) == third * 9, "MPI_MAX");
+    CHECK_THAT(fetch_quad(&w, 0, MPI_NO_OP) == -third, "MPI_MIN");
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+}
+#else
+static void quads(void) {} // long double is in basics
+#endif
+
 /// All ranks replace pairs of equal numbers, as arrays and one by one. No fetched pair is one half
 /// of each of two.
 static void no_torn_pairs(void) {
@@ -788,6 +857,7 @@ static const struct test_case cases[] = {
     {.name = "logicals_and_bytes", .run = logicals_and_bytes, .each = IN_ANY},
     {.name = "pairs", .run = pairs, .each = IN_ANY},
     {.name = "signs", .run = signs, .each = IN_ANY},
+    {.name = "quads", .run = quads, .each = IN_ANY},
     {.name = "derived_types", .run = derived_types, .each = IN_ANY},
     {.name = "absolute_and_absent_origins", .run = absolute_and_absent_origins, .each = IN_ANY},
     {.name = "zero_counts_and_proc_null", .run = zero_counts_and_proc_null, .each = IN_ANY},

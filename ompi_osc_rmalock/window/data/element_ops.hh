@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "rmalock_api.h"
 
@@ -20,12 +21,24 @@ struct Pair {
     int index;
 };
 
+/// binary128 of IEEE 754, which Fortran's real(16) is. On x86 long double has the size of it, and
+/// another format.
+#if defined(__SIZEOF_FLOAT128__) && __LDBL_MANT_DIG__ != 113
+__extension__ typedef __float128 Quad;
+using QuadTypes = std::tuple<Quad, std::complex<Quad>>;
+#else
+struct Quad;
+using QuadTypes = std::tuple<>;
+#endif
+
 /// Every type there are kernels for. Integers of a size are one, whatever C calls them.
-using ElementTypes =
-    std::tuple<std::int32_t, std::int64_t, double, float, std::uint64_t, std::uint32_t, std::int8_t,
-               std::int16_t, std::uint8_t, std::uint16_t, std::complex<float>, bool,
-               std::complex<double>, std::complex<long double>, long double, Pair<int>,
-               Pair<double>, Pair<float>, Pair<long>, Pair<short>, Pair<long double>>;
+using ElementTypes = decltype(std::tuple_cat(
+    std::declval<
+        std::tuple<std::int32_t, std::int64_t, double, float, std::uint64_t, std::uint32_t,
+                   std::int8_t, std::int16_t, std::uint8_t, std::uint16_t, std::complex<float>,
+                   bool, std::complex<double>, std::complex<long double>, long double, Pair<int>,
+                   Pair<double>, Pair<float>, Pair<long>, Pair<short>, Pair<long double>>>(),
+    std::declval<QuadTypes>()));
 inline constexpr std::size_t kElementTypes = std::tuple_size_v<ElementTypes>;
 inline constexpr std::size_t kOps = RMALOCK_OP_OTHER;
 
@@ -48,6 +61,10 @@ constexpr rmalock_element_t element_of() {
         using V = decltype(T::value);
         return {std::integral<V> ? RMALOCK_KIND_SIGNED_INT : RMALOCK_KIND_REAL_INT,
                 static_cast<std::uint32_t>(sizeof(V) + sizeof(int)), extent};
+    } else if constexpr (std::same_as<T, Quad>) {
+        return {RMALOCK_KIND_QUAD, extent, extent};
+    } else if constexpr (std::same_as<T, std::complex<Quad>>) {
+        return {RMALOCK_KIND_QUAD_COMPLEX, extent, extent};
     } else if constexpr (kIsComplex<T>) {
         return {RMALOCK_KIND_COMPLEX, extent, extent};
     } else if constexpr (std::same_as<T, bool>) {
@@ -80,7 +97,7 @@ constexpr bool defined() {
         return !std::same_as<T, bool>;
     case RMALOCK_OP_MAX:
     case RMALOCK_OP_MIN:
-        return Integer<T> || std::floating_point<T>;
+        return Integer<T> || std::floating_point<T> || std::same_as<T, Quad>;
     case RMALOCK_OP_LAND:
     case RMALOCK_OP_LOR:
     case RMALOCK_OP_LXOR:
