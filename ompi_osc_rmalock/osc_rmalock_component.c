@@ -96,12 +96,13 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
         .progress = run_progress,
         .report = report,
         .verbosity = component->params.verbose,
-        .threads = enable_mpi_threads,
         .remove_at_end = osc_rmalock_remove_at_end,
         .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL,
         .stay_loaded = stay_loaded};
     char why[256];
     (void)enable_progress_threads;
+    (void)
+        enable_mpi_threads; /* in MPI 4 each session has a level of its own: asked for each window */
     const char* differs = osc_rmalock_layout_differs();
     if (NULL != differs) {
         snprintf(why, sizeof why, "not loaded: compiled for another Open MPI (%s differs)",
@@ -568,6 +569,7 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
         .page_aligned = wants_page(info),
         .single_intrinsic = is_single_intrinsic(info, &params),
         .oversubscribed = oversubscribed(),
+        .threads = opal_using_threads(),
         .progress_yields = opal_progress_yield_when_idle,
         .process = osc_rmalock_process(),
         .comm = osc_rmalock_comm(module->comm, MPI_WIN_FLAVOR_SHARED == flavor),

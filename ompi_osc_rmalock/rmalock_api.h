@@ -110,7 +110,6 @@ typedef struct rmalock_host {
     void (*progress)(void);                         /* runs MPI's communication; may be NULL */
     void (*report)(int level, const char* message); /* 0: an error; 1..3: verbose levels */
     int verbosity; /* messages of a higher level are not formatted */
-    bool threads;  /* MPI_THREAD_MULTIPLE */
     /* Has a file removed, if it is there, when the process is gone, however it ends; as far as the
      * launcher can. May be NULL. */
     void (*remove_at_end)(const char* path);
@@ -199,6 +198,7 @@ typedef struct rmalock_spec {
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
     bool single_intrinsic; /* accumulates are mostly of few elements: see acc_single_intrinsic */
     bool oversubscribed;   /* more ranks than cores on this node */
+    bool threads;          /* several threads of the process may call (MPI_THREAD_MULTIPLE) */
     bool progress_yields;  /* the host's progress gives the core away when it finds nothing to do */
     uint64_t process;      /* the calling process; its job, and in the lower 32 bits its
                            * rank in MPI_COMM_WORLD */

@@ -16,8 +16,8 @@ namespace {
 
 } // namespace
 
-Remote::Remote(Network& network)
-    : network_(network), id_(network.windows()), threads_(host().threads) {}
+Remote::Remote(Network& network, bool threads)
+    : network_(network), id_(network.windows()), threads_(threads) {}
 
 int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
                    std::size_t memory_bytes) {

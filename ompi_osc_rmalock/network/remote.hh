@@ -25,7 +25,8 @@ namespace rmalock::network {
 /// The network's half of a window. Any thread may call; operations may throw ucx::Error.
 class Remote final : public fabric::RemoteWords {
   public:
-    explicit Remote(Network& network);
+    /// threads: several of the program's may call.
+    Remote(Network& network, bool threads);
 
     /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
     int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);

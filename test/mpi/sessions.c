@@ -1,6 +1,8 @@
 // Windows over communicators of MPI sessions (MPI 4): of a session alone, before MPI_Init; beside
-// MPI_COMM_WORLD; and of two sessions at a time.
+// MPI_COMM_WORLD; of two sessions at a time; and of one whose threads all call MPI.
 #include "use_window.h"
+
+#include <pthread.h>
 
 // Open MPI 5.0 has sessions, though it calls itself MPI 3.1.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
@@ -13,9 +15,9 @@ struct session {
     MPI_Comm comm;
 };
 
-static bool session_open(struct session* s, const char* tag) {
+static bool session_open_with(struct session* s, const char* tag, MPI_Info info) {
     MPI_Group world;
-    if (!OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s->session)))
+    if (!OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &s->session)))
         return false;
     if (!OK(MPI_Group_from_session_pset(s->session, "mpi://WORLD", &world)))
         return false;
@@ -23,6 +25,10 @@ static bool session_open(struct session* s, const char* tag) {
         OK(MPI_Comm_create_from_group(world, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &s->comm));
     MPI_Group_free(&world);
     return made;
+}
+
+static bool session_open(struct session* s, const char* tag) {
+    return session_open_with(s, tag, MPI_INFO_NULL);
 }
 
 static void session_close(struct session* s) {
@@ -88,6 +94,53 @@ static void two_sessions(void) {
     session_close(&first);
 }
 
+enum { COUNTS = 5000 };
+
+struct counter {
+    const struct window* w;
+    int target;
+};
+
+static void* count_up(void* arg) {
+    const struct counter* c = arg;
+    const struct window* w = c->w;
+    for (int i = 0; i < COUNTS; ++i) {
+        int count = 0;
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, c->target, 0, w->win));
+        OK(MPI_Get(&count, 1, MPI_INT, c->target, at(w, c->target, 0), 1, MPI_INT, w->win));
+        OK(MPI_Win_flush(c->target, w->win));
+        ++count;
+        OK(MPI_Put(&count, 1, MPI_INT, c->target, at(w, c->target, 0), 1, MPI_INT, w->win));
+        OK(MPI_Win_unlock(c->target, w->win));
+    }
+    return NULL;
+}
+
+/// MPI_Init, and the sessions before, have asked for one thread; this session asks for many.
+static void threads_of_a_session(void) {
+    struct session s;
+    struct window w;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+    const bool opened = session_open_with(&s, "rmalock://threads", info);
+    MPI_Info_free(&info);
+    if (!opened || !window_open_with(&w, T.flavor, s.comm, sizeof(int), sizeof(int), MPI_INFO_NULL))
+        return;
+    struct counter first = {&w, 0}, last = {&w, w.ranks - 1};
+    pthread_t other;
+    pthread_create(&other, NULL, count_up, &first);
+    count_up(&last);
+    pthread_join(other, NULL);
+    MPI_Barrier(s.comm);
+    local_begin(&w);
+    if (w.rank == 0 || w.rank == w.ranks - 1)
+        CHECK_EQ((long long)COUNTS * w.ranks, *(volatile int*)w.base);
+    local_end(&w);
+    window_close(&w);
+    session_close(&s);
+}
+
 #else
 static const char* const kNone = "this Open MPI has no sessions (MPI 4)";
 
@@ -104,12 +157,16 @@ static void beside_the_world(void) {
 static void two_sessions(void) {
     skip(kNone);
 }
+static void threads_of_a_session(void) {
+    skip(kNone);
+}
 #endif
 
 static const struct test_case cases[] = {
     {.name = "alone", .run = alone, .needs = IN_ALLOCATE},
     {.name = "beside_the_world", .run = beside_the_world, .each = IN_ANY},
     {.name = "two_sessions", .run = two_sessions, .each = IN_ANY},
+    {.name = "threads_of_a_session", .run = threads_of_a_session, .each = IN_ANY, .min_ranks = 2},
 };
 
 int main(int argc, char** argv) {

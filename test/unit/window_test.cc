@@ -162,7 +162,7 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 
 void start_host() {
     const rmalock_host_t host{
-        [] { rmalock_network_progress(); }, keep_report, 0, false, nullptr, nullptr, nullptr};
+        [] { rmalock_network_progress(); }, keep_report, 0, nullptr, nullptr, nullptr};
     rmalock_init(&host);
     reports.clear();
 }
@@ -289,10 +289,11 @@ TEST(Processes, ADebugParameterChecksNocheck) {
 TEST(Processes, ThreadsLoseNoCount) {
     in_processes(2, [](Member& member) {
         constexpr int kTimes = 20000;
-        const rmalock_host_t host{nullptr, keep_report, 0, true, nullptr, nullptr, nullptr};
+        const rmalock_host_t host{nullptr, keep_report, 0, nullptr, nullptr, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.params.lock = "direct_passive";
+        spec.threads = true;
         rmalock_window_t* window = nullptr;
         void* base = nullptr;
         if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
@@ -379,9 +380,10 @@ void wait_for_another_thread() {
 TEST(Processes, ThreadsUseAWindowWhileOneTests) {
     in_processes(1, [](Member& member) {
         const rmalock_host_t host{
-            wait_for_another_thread, keep_report, 0, true, nullptr, nullptr, nullptr};
+            wait_for_another_thread, keep_report, 0, nullptr, nullptr, nullptr};
         rmalock_init(&host);
-        const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+        rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
+        spec.threads = true;
         rmalock_window_t* window = nullptr;
         void* base = nullptr;
         if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
@@ -1245,12 +1247,12 @@ bool use_while_another_asks(Member& member) {
                               },
                               keep_report,
                               0,
-                              true,
                               nullptr,
                               nullptr,
                               nullptr};
     rmalock_init(&host);
-    const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
+    rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_DYNAMIC, nullptr, 0);
+    spec.threads = true;
     rmalock_window_t* window = nullptr;
     void* base = nullptr;
     if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)

@@ -35,7 +35,7 @@ std::unique_ptr<network::Neighbours> neighbours_of(const Plan& plan) {
 Body::Body(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
            std::unique_ptr<network::Remote> remote)
     : name_(spec.name), label_(spec.label), flavor_(spec.flavor), comm_(spec.comm),
-      threads_(host().threads), failures_(comm_), segment_(std::move(segment)),
+      threads_(spec.threads), failures_(comm_), segment_(std::move(segment)),
       parts_(reinterpret_cast<Part*>(segment_.base())), remote_(std::move(remote)),
       neighbours_(neighbours_of(plan)),
       fabric_(words_of(plan, segment_.base(), neighbours_.get()), plan.placement(segment_.base()),

@@ -120,7 +120,7 @@ Status lay(const rmalock_spec_t& spec, Foundation& foundation) {
     if (network::Network* const network = network::Network::get(); network != nullptr) {
         mine.peer = network->self();
         mine.key_bytes = static_cast<std::uint32_t>(network->worker().key_bytes());
-        remote = std::make_unique<network::Remote>(*network);
+        remote = std::make_unique<network::Remote>(*network, spec.threads);
         mine.id = remote->id().value();
         mine.atomics = network->atomics();
         mine.narrow_atomics = network->worker().atomics().narrow;

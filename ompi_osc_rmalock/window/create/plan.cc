@@ -55,7 +55,7 @@ Share Plan::share_of(const rmalock_spec_t& spec, const locks::LockRequestWire& r
     mine.noncontiguous = spec.noncontiguous;
     mine.page_aligned = spec.page_aligned;
     mine.node_fence = spec.params.membarrier && fabric::join_node_fences();
-    mine.threads = host().threads;
+    mine.threads = spec.threads;
     mine.single_intrinsic = spec.single_intrinsic;
     mine.request = locks::fingerprint(request);
     mine.info = info_of(spec, request);
