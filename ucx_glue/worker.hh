@@ -93,6 +93,8 @@ class Worker {
                     std::uint64_t number = 0);
     /// Whether a connection takes a file descriptor: TCP links the nodes.
     bool takes_descriptors() const { return takes_descriptors_; }
+    /// Whether an adapter may access memory, by keys. TCP takes no keys.
+    bool needs_keys() const { return !takes_descriptors_; }
     Connections connections() const;
     /// Connects, unless that has been done, and waits until the peer has answered.
     void connect(const fabric::Waiter& waiter, Peer& peer);

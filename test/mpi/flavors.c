@@ -1,6 +1,9 @@
 // What is special to one way of making a window: whose memory it is, where the parts lie, what can
 // be asked about it, memory that comes and goes.
+#define _GNU_SOURCE // MAP_ANONYMOUS
 #include "mpi_test.h"
+
+#include <sys/mman.h>
 
 static int next_rank(void) {
     return (T.rank + 1) % T.ranks;
@@ -657,6 +660,49 @@ static void dynamic_attach_in_an_epoch(void) {
     OK(MPI_Win_free(&win));
 }
 
+/// A page that holds the value, at that address; at any if it is null.
+static int* page_at(int* address, int value) {
+    enum { PAGE = 4096 };
+    if (address != NULL)
+        munmap(address, PAGE);
+    int* const page = mmap(address, PAGE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | (address != NULL ? MAP_FIXED : 0), -1, 0);
+    CHECK(page != MAP_FAILED);
+    *page = value;
+    return page;
+}
+
+/// Memory is replaced by other memory at the same address, while all others are in an epoch and have
+/// read it without a flush. A message tells of it.
+static void dynamic_attach_another_in_an_epoch(void) {
+    MPI_Win win;
+    MPI_Aint all[64];
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    int* page = page_at(NULL, 0);
+    OK(MPI_Win_attach(win, page, sizeof *page));
+    gather_addresses(&page, 1, all);
+    OK(MPI_Win_lock_all(0, win));
+    const int t = next_rank();
+    for (int round = 0; round < 20; ++round) {
+        int seen = -1;
+        MPI_Request request;
+        OK(MPI_Rget(&seen, 1, MPI_INT, t, all[t], 1, MPI_INT, win, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_EQ(100 * round + (round != 0 ? t : 0), seen);
+        MPI_Barrier(MPI_COMM_WORLD);
+        OK(MPI_Win_detach(win, page));
+        page_at(page, 100 * (round + 1) + T.rank);
+        OK(MPI_Win_attach(win, page, sizeof *page));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(MPI_Win_unlock_all(win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Win_detach(win, page));
+    OK(MPI_Win_free(&win));
+    munmap(page, 4096);
+}
+
 /// Of two regions at each rank the first int and the last: one type, with absolute addresses.
 static MPI_Datatype ends_of(const MPI_Aint* regions, int last) {
     const MPI_Aint places[] = {regions[0], MPI_Aint_add(regions[1], last * (MPI_Aint)sizeof(int))};
@@ -733,6 +779,9 @@ static const struct test_case cases[] = {
     {.name = "dynamic_attach_again", .run = dynamic_attach_again, .needs = IN_DYNAMIC},
     {.name = "dynamic_empty_regions", .run = dynamic_empty_regions, .needs = IN_DYNAMIC},
     {.name = "dynamic_attach_in_an_epoch", .run = dynamic_attach_in_an_epoch, .needs = IN_DYNAMIC},
+    {.name = "dynamic_attach_another_in_an_epoch",
+     .run = dynamic_attach_another_in_an_epoch,
+     .needs = IN_DYNAMIC},
 };
 
 int main(int argc, char** argv) {

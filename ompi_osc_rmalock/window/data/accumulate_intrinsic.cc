@@ -59,7 +59,7 @@ class Accesses::NetworkElements {
   public:
     NetworkElements(Accesses& window, Rank target, std::ptrdiff_t displacement)
         : remote_(*window.remote_), target_(target),
-          table_(window.regions_ != nullptr ? window.regions_->far(target) : nullptr),
+          table_(window.regions_ != nullptr ? window.regions_->known(target) : nullptr),
           base_(table_ != nullptr ? 0 : remote_.memory_of(target)),
           start_(base_ + static_cast<std::uint64_t>(displacement * window.part(target).disp_unit)) {
     }

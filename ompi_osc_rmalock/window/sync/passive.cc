@@ -231,6 +231,7 @@ Status Epochs::sync() {
     syncs_.store(syncs, std::memory_order_relaxed);
     if (syncs % kOften == 0 && host().progress != nullptr)
         host().progress();
+    renew_regions();
     return RMALOCK_OK;
 }
 
