@@ -202,10 +202,15 @@ static inline bool osc_rmalock_range(const struct ompi_datatype_t* origin_dt,
            osc_rmalock_is_range(target_dt, target_count, &range->target_offset);
 }
 
+/* To wait for a request that is complete runs no progress. A program that makes such operations in a loop,
+ * until another process has done something, makes progress by each so-manieth. */
+void osc_rmalock_count_complete(void);
+
 /* One request for all operations that are complete when their call returns. */
 static inline int osc_rmalock_complete_request(int rc, struct ompi_request_t** request) {
     if (OMPI_SUCCESS == rc) {
         *request = &ompi_request_empty;
+        osc_rmalock_count_complete();
     }
     return rc;
 }

@@ -15,6 +15,17 @@ static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
  * the mutex that orders it. */
 static _Atomic(osc_rmalock_request_t*) open_requests = NULL;
 
+/* Relaxed: several threads may count past each other. */
+void osc_rmalock_count_complete(void) {
+    enum { OFTEN = 64 };
+    static _Atomic(unsigned) made;
+    const unsigned now = atomic_load_explicit(&made, memory_order_relaxed) + 1;
+    atomic_store_explicit(&made, now, memory_order_relaxed);
+    if (0 == now % OFTEN) {
+        opal_progress();
+    }
+}
+
 static int request_free(struct ompi_request_t** request) {
     osc_rmalock_request_t* mine = (osc_rmalock_request_t*)*request;
     *request = MPI_REQUEST_NULL;

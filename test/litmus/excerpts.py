@@ -169,7 +169,7 @@ RELAXED = {
     "osc_rmalock.h": "whether there are GPUs: a flag without data",
     "osc_rmalock_compat.h": "how many failed processes were looked at: a number without data",
     "osc_rmalock_gpu.c": "whether there are GPUs: the same",
-    "osc_rmalock_request.c": "under the mutex; without it only a question, which is asked again",
+    "osc_rmalock_request.c": "under the mutex; without it a question, which is asked again, and a number that may be miscounted",
     "osc_rmalock_survive.c": "calls that have not looked for failed processes, which may be miscounted",
     "window/create/failures.cc": "a rank that has failed: a number without data",
     "window/create/failures.hh": "the same",

@@ -475,13 +475,45 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
+// Ways to look at the flag of rank 0 that a program may try over and over.
+static int64_t by_sync(const struct window* w) {
+    OK(MPI_Win_sync(w->win));
+    return *(const volatile int64_t*)w->base;
+}
+static int64_t by_flush(const struct window* w) {
+    int64_t seen = 0;
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Win_flush(0, w->win));
+    return seen;
+}
+static int64_t by_request(const struct window* w) {
+    int64_t seen = 0;
+    MPI_Request request;
+    OK(MPI_Rget(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    return seen;
+}
+static int64_t by_lock(const struct window* w) {
+    int64_t seen = 0;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win));
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Win_unlock(0, w->win));
+    return seen;
+}
+static int64_t by_lock_all(const struct window* w) {
+    int64_t seen = 0;
+    OK(MPI_Win_lock_all(0, w->win));
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Win_unlock_all(w->win));
+    return seen;
+}
+
 /// Rank 0 waits for a put that comes behind a message, which takes both sides to call MPI.
-static void sync_in_a_loop(void) {
+static void wait_in_a_loop(int64_t (*look)(const struct window*), bool within_an_epoch) {
     enum { LARGE = 4 << 20 };
     struct window w;
     if (!window_open(&w, sizeof(int64_t), 1))
         return;
-    const volatile int64_t* const flag = (const volatile int64_t*)w.base;
     const int64_t one = 1;
     char* const message = calloc(LARGE, 1);
     MPI_Request arrives;
@@ -489,16 +521,34 @@ static void sync_in_a_loop(void) {
         OK(MPI_Irecv(message, LARGE, MPI_BYTE, 1, 0, w.comm, &arrives));
     else if (T.rank == 1)
         OK(MPI_Send(message, LARGE, MPI_BYTE, 0, 0, w.comm));
-    OK(MPI_Win_lock_all(0, w.win));
+    if (T.rank != 0 || within_an_epoch)
+        OK(MPI_Win_lock_all(0, w.win));
     if (T.rank == 1)
         OK(MPI_Put(&one, 1, MPI_INT64_T, 0, at(&w, 0, 0), 1, MPI_INT64_T, w.win));
-    while (T.rank == 0 && *flag == 0)
-        OK(MPI_Win_sync(w.win));
-    OK(MPI_Win_unlock_all(w.win));
+    while (T.rank == 0 && look(&w) == 0)
+        continue;
+    if (T.rank != 0 || within_an_epoch)
+        OK(MPI_Win_unlock_all(w.win));
     if (T.rank == 0)
         OK(MPI_Wait(&arrives, MPI_STATUS_IGNORE));
     free(message);
     window_close(&w);
+}
+
+static void sync_in_a_loop(void) {
+    wait_in_a_loop(by_sync, true);
+}
+static void flush_in_a_loop(void) {
+    wait_in_a_loop(by_flush, true);
+}
+static void rget_in_a_loop(void) {
+    wait_in_a_loop(by_request, true);
+}
+static void lock_in_a_loop(void) {
+    wait_in_a_loop(by_lock, false);
+}
+static void lock_all_in_a_loop(void) {
+    wait_in_a_loop(by_lock_all, false);
 }
 
 static const struct test_case cases[] = {
@@ -519,6 +569,10 @@ static const struct test_case cases[] = {
      .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
     {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
     {.name = "sync_in_a_loop", .run = sync_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
+    {.name = "flush_in_a_loop", .run = flush_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
+    {.name = "rget_in_a_loop", .run = rget_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
+    {.name = "lock_in_a_loop", .run = lock_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
+    {.name = "lock_all_in_a_loop", .run = lock_all_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
     {.name = "flags_come_once", .run = flags_come_once, .each = IN_SHARED, .min_ranks = 2},
 };
 

@@ -1,7 +1,7 @@
 ## Real verbs, in machines under QEMU (contrib/roce). Without what those take it is skipped, and says why.
 
 roce_binaries = $(roce_names:%=test/mpi/%) perf/paths contrib/roce/all_atomics.so
-roce_names = locks put_get accumulate atomics requests active network oracle
+roce_names = locks flavors put_get accumulate atomics requests active network oracle
 
 .PHONY: check-roce
 check-roce: all $(roce_binaries)

@@ -143,9 +143,17 @@ class Epochs : public Observed {
     [[gnu::noinline]] bool hold_deferred(HeldLock& mine);
     /// At a flush of its target: all operations are done. The rest may stay deferred, with the lock held.
     [[gnu::noinline]] void flush_deferred(bool local);
-    /// Where no thread does it, others are served by the calls of this process. One that loops on
-    /// words of its own node waits in none of them, so every so-manieth looks for what they want.
+    /// At the end of a call that a program may make in a loop until another process has done
+    /// something. That process may wait for what this one has begun by other calls of MPI, and where
+    /// no thread does it, for what this one does for others. Both go on in each so-manieth call.
     void serve_others();
+    /// The same in the calls of fast_path.hh.
+    void count_quick_call() {
+        constexpr unsigned kOften = 256;
+        if (++quick_calls_ % kOften == 0) [[unlikely]]
+            run_host();
+    }
+    [[gnu::noinline, gnu::cold]] static void run_host();
     bool goes_with_release(Rank target);
     /// Whether there are any: then courtesy, which looks for processes that hold the lock for longer,
     /// would wait for what it does not see.
@@ -155,8 +163,8 @@ class Epochs : public Observed {
     void release(Rank target, bool exclusive, locks::Hold hold);
 
     const bool check_nocheck_;
-    std::atomic<unsigned> calls_unserved_{0}; ///< see serve_others; relaxed: may be miscounted
-    std::atomic<unsigned> syncs_{0};          ///< see sync; the same
+    std::atomic<unsigned> calls_{0}; ///< see serve_others; relaxed: may be miscounted
+    unsigned quick_calls_ = 0;       ///< of one thread, or there would be none
     const locks::Choice choice_;
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;

@@ -29,6 +29,7 @@ namespace rmalock::window {
         return unlock_any(target);
     only_lock_ = kFastPathFree;
     word_lock_->release(target, only_exclusive_, word_lock_->alone(only_exclusive_));
+    count_quick_call();
     return RMALOCK_OK;
 }
 
@@ -36,6 +37,7 @@ inline Status Epochs::flush(Flush kind, Rank target) {
     const bool one = kind == Flush::target || kind == Flush::local;
     if (only_lock_ >= 0 && (!one || only_lock_ == target)) [[likely]] {
         stores.flushed(); // one thread, or there would be no fast path
+        count_quick_call();
         return RMALOCK_OK;
     }
     // Open MPI does not check the rank of a flush.
@@ -44,6 +46,7 @@ inline Status Epochs::flush(Flush kind, Rank target) {
         epoch_.load(std::memory_order_relaxed) != Epoch::locked_all)
         return flush_any(kind, target);
     stores.flushed();
+    count_quick_call();
     return RMALOCK_OK;
 }
 

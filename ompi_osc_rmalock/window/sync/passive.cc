@@ -167,6 +167,7 @@ Status Epochs::unlock_all() {
         let_go({Mode::all});
         lock_->release_all();
     }
+    serve_others();
     return RMALOCK_OK;
 }
 
@@ -211,26 +212,25 @@ Status Epochs::flush_any(Flush kind, Rank target) {
     return RMALOCK_OK;
 }
 
+void Epochs::run_host() {
+    if (host().progress != nullptr)
+        host().progress();
+}
+
 void Epochs::serve_others() {
-    constexpr unsigned kOften = 16;
-    if (remote_ == nullptr || network::Network::get()->has_thread())
-        return;
+    constexpr unsigned kOften = 16, kHost = 64;
     // Threads may count past each other: somebody looks all the same.
-    const unsigned calls = calls_unserved_.load(std::memory_order_relaxed) + 1;
-    calls_unserved_.store(calls, std::memory_order_relaxed);
-    if (calls % kOften == 0)
+    const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
+    calls_.store(calls, std::memory_order_relaxed);
+    if (calls % kHost == 0)
+        run_host();
+    else if (calls % kOften == 0 && remote_ != nullptr && !network::Network::get()->has_thread())
         network::Network::get()->progress();
 }
 
-/// A program that waits for a put calls it in a loop, perhaps before it has completed what it began
-/// by other calls of MPI: those go on now and then.
 Status Epochs::sync() {
-    constexpr unsigned kOften = 64;
     threads_ ? fabric::full_fence() : stores.settle();
-    const unsigned syncs = syncs_.load(std::memory_order_relaxed) + 1;
-    syncs_.store(syncs, std::memory_order_relaxed);
-    if (syncs % kOften == 0 && host().progress != nullptr)
-        host().progress();
+    serve_others();
     renew_regions();
     return RMALOCK_OK;
 }
