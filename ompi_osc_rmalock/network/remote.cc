@@ -58,6 +58,11 @@ void Remote::open(const Endpoints& ranks, ReachTable reaches, const fabric::Wait
     worker().hold(of_other_jobs_);
 }
 
+void Remote::withdraw() {
+    id_.withdraw();
+    const auto lock = worker().locked(); // handlers run with it
+}
+
 bool Remote::part_from_other_jobs() {
     worker().release(std::exchange(of_other_jobs_, {}));
     return !one_job_;

@@ -40,6 +40,8 @@ class Remote final : public fabric::RemoteWords {
     /// other window needs them. Collective, when nothing is under way any more. False: all
     /// processes are of one job, and nothing was done.
     bool part_from_other_jobs();
+    /// Messages for the window are dropped from here on, and none is being applied.
+    void withdraw();
     /// A thread of this library's makes verbs as well.
     void share_with_threads() { threads_ = true; }
     /// Whether adapters access memory, by keys; as on TCP where somebody else says that they do.

@@ -33,6 +33,11 @@ void WindowDirectory::ClaimedId::give_to(MessageSink& window) {
     directory_->entries_[id_.number].window = &window;
 }
 
+void WindowDirectory::ClaimedId::withdraw() {
+    const std::lock_guard lock(directory_->mutex_);
+    directory_->entries_[id_.number].window = nullptr;
+}
+
 MessageSink* WindowDirectory::find(WindowId id) const {
     const std::lock_guard lock(mutex_);
     const bool is_that =

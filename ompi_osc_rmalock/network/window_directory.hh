@@ -24,6 +24,8 @@ class WindowDirectory {
         WindowId value() const { return id_; }
         /// From here on messages go there.
         void give_to(MessageSink& window);
+        /// Nor from here on: find() finds none.
+        void withdraw();
 
       private:
         WindowDirectory* directory_;

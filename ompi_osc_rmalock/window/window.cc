@@ -108,6 +108,9 @@ void Window::abandon() {
     if (comm_.meet_survivors(comm_.handle) != 0)
         report(1, "window '%s', rank %d: another process has failed while the window was freed",
                name(), rank());
+    // A message of the process that has failed may come late, or be at the window now.
+    if (remote_ != nullptr)
+        remote_->withdraw();
 }
 
 } // namespace rmalock::window
