@@ -265,6 +265,11 @@ static bool has_descriptors(struct ompi_communicator_t* comm, char* why, size_t 
     return has;
 }
 
+/* Of processes on several nodes nobody can make such a window. */
+static bool shares_no_memory(struct ompi_communicator_t* comm, int flavor) {
+    return MPI_WIN_FLAVOR_SHARED == flavor && ompi_group_have_remote_peers(comm->c_local_group);
+}
+
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
 static vote_t vote(struct ompi_communicator_t* comm, const rmalock_comm_t* core_comm,
@@ -279,7 +284,7 @@ static vote_t vote(struct ompi_communicator_t* comm, const rmalock_comm_t* core_
     if (!window_params(info, &params, values, why, why_size)) {
         return VOTE_REFUSE;
     }
-    if (MPI_WIN_FLAVOR_SHARED == flavor && ompi_group_have_remote_peers(comm->c_local_group)) {
+    if (shares_no_memory(comm, flavor)) {
         snprintf(why, why_size, "the communicator spans several nodes, which share no memory");
     } else if (!params.enable) {
         snprintf(why, why_size, "disabled by parameter or info key 'enable'");
@@ -440,6 +445,9 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size,
     if (VOTE_DECLINE == all && has_lost_one(comm)) {
         elected = VOTE_REFUSE;
         return ballot.priority;
+    }
+    if (VOTE_DECLINE == all && shares_no_memory(comm, flavor)) {
+        return OMPI_ERR_RMA_SHARED; /* so does Open MPI's own, if it is asked */
     }
     return VOTE_DECLINE == all ? -1 : ballot.priority;
 }

@@ -660,6 +660,23 @@ static void dynamic_attach_in_an_epoch(void) {
     OK(MPI_Win_free(&win));
 }
 
+/// MPI 4.0, 12.2.3: memory that cannot be shared.
+static void shared_over_hosts(void) {
+    MPI_Win win;
+    void* base;
+    if (T.hosts == 1)
+        return skip("all ranks are on one host");
+    MPI_Errhandler before;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int rc = MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+    int class = MPI_SUCCESS;
+    MPI_Error_class(rc, &class);
+    CHECK_EQ(MPI_ERR_RMA_SHARED, class);
+}
+
 /// A page that holds the value, at that address; at any if it is null.
 static int* page_at(int* address, int value) {
     enum { PAGE = 4096 };
@@ -771,6 +788,7 @@ static const struct test_case cases[] = {
      .run = shared_on_each_host,
      .needs = IN_SHARED,
      .within_host = true},
+    {.name = "shared_over_hosts", .run = shared_over_hosts, .needs = IN_ALLOCATE},
     {.name = "shared_query_without_memory", .run = shared_query_without_memory, .needs = IN_SHARED},
     {.name = "shared_query_proc_null", .run = shared_query_proc_null, .needs = IN_SHARED},
     {.name = "shared_locks_protect_stores", .run = shared_locks_protect_stores, .needs = IN_SHARED},

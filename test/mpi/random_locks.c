@@ -26,8 +26,10 @@ enum doing { STARTS, CREATES, WAITS, HOLDS, MEETS, FREES, ENDS };
 struct line {
     int64_t pid, doing, rounds, locks;
     int64_t descriptors, maps, segments, heap, resident; // as they were when no window was open
-    int64_t unused[7];
+    int64_t held;                                        // while it holds: a rank, or ALL
+    int64_t unused[6];
 };
+enum { ALL = -1 };
 
 static struct {
     struct line* mine;
@@ -44,6 +46,11 @@ static int below(uint64_t* draws, int bound) {
 
 static void now_it(enum doing doing) {
     __atomic_store_n(&S.mine->doing, doing, __ATOMIC_RELEASE);
+}
+
+static void now_it_holds(int target) {
+    __atomic_store_n(&S.mine->held, target, __ATOMIC_RELAXED);
+    now_it(HOLDS);
 }
 
 // --- One lock after another ----------------------------------------------------------------------
@@ -70,7 +77,7 @@ static void linger(void) {
 static void lock_one(const struct window* w, int kind, int target) {
     now_it(WAITS);
     OK(MPI_Win_lock(kind, target, 0, w->win));
-    now_it(HOLDS);
+    now_it_holds(target);
     ++S.mine->locks;
 }
 
@@ -104,7 +111,7 @@ static void add_to_all_sums(struct round* r, int number) {
     int64_t before = -1;
     now_it(WAITS);
     OK(MPI_Win_lock_all(0, w->win));
-    now_it(HOLDS);
+    now_it_holds(ALL);
     ++S.mine->locks;
     for (int t = 0; t < w->ranks; ++t) {
         if (below(&S.own_draws, 2) == 0) {

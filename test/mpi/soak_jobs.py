@@ -1,5 +1,6 @@
 """The jobs of a soak: drawn from a seed, run, and judged."""
 
+import json
 import mmap
 import os
 import random
@@ -16,12 +17,13 @@ import runner
 
 KINDS = ["oracle", "locks", "kill", "growth"]
 WEIGHTS = {"oracle": 2, "locks": 3, "kill": 14, "growth": 0.5}
-AIMS = ["creates", "waits", "holds", "any time"]
+AIMS = ["creates", "waits", "holds", "is visited", "any time"]
 
 # As random_locks.c has them.
 DOING = ["starts", "creates", "waits", "holds", "meets", "frees", "ends"]
 LINE = struct.Struct("16q")
-FIELDS = ["pid", "doing", "rounds", "locks", "descriptors", "maps", "segments", "heap", "resident"]
+FIELDS = ["pid", "doing", "rounds", "locks", "descriptors", "maps", "segments", "heap", "resident", "held"]
+ALL_RANKS = -1  # in "held"
 
 START_SECONDS = 60  # for mpirun, on a busy machine
 JOB_SECONDS = 240   # more than any program of a job takes
@@ -40,14 +42,14 @@ def lock_names():
         return ["auto"] + re.findall(r"^RMALOCK_LOCK\((\w+),", text.read(), re.M)
 
 
-def draw_layout(draws):
-    """How the ranks of a job are taken for nodes, and what the network between these does."""
-    ranks_per_node = draws.choice([0, 0, 1, 2])
-    if ranks_per_node == 0:
+def draw_layout(draws, on_hosts):
+    """How the ranks of a job are taken for nodes, unless hosts say it, and what the network between these does."""
+    ranks_per_node = 0 if on_hosts else draws.choice([0, 0, 1, 2])
+    if ranks_per_node == 0 and not on_hosts:
         return {}
     domain, thread = draws.choice([("auto", "auto"), ("cpu", "on"), ("cpu", "off"), ("nic", "on")])
-    return {"osc_rmalock_ranks_per_node": str(ranks_per_node), "osc_rmalock_domain": domain,
-            "osc_rmalock_progress_thread": thread}
+    layout = {"osc_rmalock_domain": domain, "osc_rmalock_progress_thread": thread}
+    return layout if on_hosts else {"osc_rmalock_ranks_per_node": str(ranks_per_node), **layout}
 
 
 def draw(about, index):
@@ -56,7 +58,7 @@ def draw(about, index):
     kinds = about["kinds"]
     job = {"number": index, "kind": draws.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0],
            "lock": draws.choice(lock_names()), "ranks": draws.randint(2, about["ranks"]),
-           "layout": draw_layout(draws), "seed": draws.getrandbits(31), "names": False}
+           "layout": draw_layout(draws, about["hosts"]), "seed": draws.getrandbits(31), "names": False}
     if job["kind"] == "oracle":
         while runner.lacks(job["lock"], "shared"):  # its programs hold shared locks together
             job["lock"] = draws.choice(lock_names())
@@ -72,11 +74,22 @@ def draw(about, index):
 # --- Running -----------------------------------------------------------------------------------------------
 
 
+def roots():
+    """Where the file system of each host is; each has a /dev/shm of its own."""
+    if not runner.hosts():
+        return [""]
+    with open(os.path.join(os.environ["VCLUSTER_DIR"], "cluster.json"), encoding="ascii") as state:
+        return [f"/proc/{host['process'][0]}/root" for host in json.load(state)["hosts"]]
+
+
 class Running:
     """One mpirun with a folder for its segments, its board, and a mark by which its processes are found."""
 
     def __init__(self, job, options):
-        self.folder = tempfile.mkdtemp(prefix="rmalock-soak.", dir="/dev/shm")
+        self.folder = os.path.join("/dev/shm", f"rmalock-soak.{os.getpid()}.{job['number']}")
+        self.folders = [root + self.folder for root in roots()]
+        for folder in self.folders:
+            os.mkdir(folder)
         self.output = tempfile.mkdtemp(prefix="job.", dir=options.output)
         self.mark = f"RMALOCK_SOAK={os.path.basename(self.folder)}"
         self.board_path = os.path.abspath(os.path.join(self.output, "board"))
@@ -91,15 +104,19 @@ class Running:
 
     def command(self, job, options):
         mca = {"osc_rmalock_lock": job["lock"], "osc_rmalock_shm_dir": self.folder, **job["layout"]}
-        command = runner.mpirun("rmalock", job["ranks"], mca.items())
+        spread = ["--map-by", "node", "-x", "RMALOCK_SOAK"] if runner.hosts() else []
+        command = runner.mpirun("rmalock", job["ranks"], mca.items(), spread)
         if job["kind"] == "oracle":
             return command + [os.path.join(options.build, "oracle"), "--ops", str(job["operations"]),
                               "--seed", str(job["seed"])]
         # Processes that hide from each other have no windows of memory that they brought themselves.
+        flavors = "allocate,shared" if job["names"] else "create,allocate,shared,dynamic"
+        if runner.hosts():
+            flavors = flavors.replace(",shared", "")
         return command + [os.path.join(options.build, "random_locks"), "--board", self.board_path,
                           "--seed", str(job["seed"]), "--folder", self.folder,
                           "--seconds", str(job.get("seconds", JOB_SECONDS)),
-                          *(["--names", "--flavors", "allocate,shared"] if job["names"] else [])]
+                          "--flavors", flavors, *(["--names"] if job["names"] else [])]
 
     def environment(self):
         name, value = self.mark.split("=")
@@ -147,17 +164,21 @@ class Running:
                 subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt"], stdout=traces,
                                stderr=subprocess.DEVNULL, timeout=60, check=False)
 
+    def segments(self):
+        return [name for folder in self.folders for name in os.listdir(folder)]
+
     def clean_up(self, keep):
         """What is left when mpirun is gone: ([process], [segment]); then nothing is."""
         if self.process.poll() is None:
             runner.stop(self.process)
         late = time.monotonic() + GONE_SECONDS
-        while (self.processes() or os.listdir(self.folder)) and time.monotonic() < late:
+        while (self.processes() or self.segments()) and time.monotonic() < late:
             time.sleep(0.05)
-        left, segments = self.processes(), os.listdir(self.folder)
+        left, segments = self.processes(), self.segments()
         for pid in left:
             os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(self.folder)
+        for folder in self.folders:
+            shutil.rmtree(folder)
         self.board.close()
         if not keep:
             shutil.rmtree(self.output)
@@ -190,6 +211,15 @@ def wait_until(holds, running, seconds, step):
     return True
 
 
+def is_at(running, result, aim):
+    """Whether the rank to be killed is doing what is aimed at; to be visited is to be locked by another one."""
+    victim = result["victim"]
+    if aim != "is visited":
+        return running.line(victim)["doing"] == aim
+    others = (running.line(rank) for rank in range(result["ranks"]) if rank != victim)
+    return any(other["doing"] == "holds" and other["held"] in (victim, ALL_RANKS) for other in others)
+
+
 def judge_kill(running, result, options):
     """A job of which one rank is killed. Any exit status but 0 is right then; what counts is that it ends."""
     victim = result["victim"]
@@ -200,14 +230,18 @@ def judge_kill(running, result, options):
         return "the rank to be killed did not come so far"
     time.sleep(result["delay"])
     if result["aim"] != "any time":
-        wait_until(lambda: running.line(victim)["doing"] == result["aim"], running, 2, 0)
+        wait_until(lambda: is_at(running, result, result["aim"]), running, 2, 0)
     if running.process.poll() is not None:
         return f"the job ended before the rank was killed, exit status {running.process.returncode}"
-    os.kill(running.line(victim)["pid"], signal.SIGKILL)
+    visited = is_at(running, result, "is visited")
+    try:
+        os.kill(running.line(victim)["pid"], signal.SIGKILL)
+    except ProcessLookupError:
+        return "the rank that was to be killed was gone"
     begin = time.monotonic()
     ended = running.ended(options.end_within)
     result["to_end"] = time.monotonic() - begin
-    result["killed_when"] = running.line(victim)["doing"]
+    result["killed_when"] = running.line(victim)["doing"] + (" and is visited" if visited else "")
     result["others"] = [running.line(rank)["doing"] for rank in range(result["ranks"]) if rank != victim]
     if ended:
         return "" if running.process.returncode != 0 else "exit status 0 though a rank was killed"

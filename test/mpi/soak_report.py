@@ -87,11 +87,15 @@ def failures(results):
     return "".join(f"- {line(result)}; output in `{result['output']}/`\n" for result in failed) or "none\n"
 
 
+def on_hosts(about):
+    return f" on hosts with {about['hosts']}" if about["hosts"] else ""
+
+
 def markdown(journal):
     about, results = journal.about, journal.results
     return f"""# Soak, seed {about['seed']}
 
-{journal.seconds() / 60:.1f} minutes, {len(results)} jobs, {journal.failed()} failed. Up to {about['ranks']} ranks. After a kill
+{journal.seconds() / 60:.1f} minutes, {len(results)} jobs, {journal.failed()} failed. Up to {about['ranks']} ranks{on_hosts(about)}. After a kill
 a job has {about['end_within']:.0f} s to end. Job N once more: `test/mpi/soak --seed {about['seed']} --replay N`.
 
 {counts('kind', results, lambda r: r['kind'])}{counts('lock', results, lambda r: r['lock'])}\

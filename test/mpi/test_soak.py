@@ -40,7 +40,8 @@ for rounds in range(1, 21):
     for rank in range(ranks):
         grown = rounds if "grows" in fake else 0
         board.seek(128 * rank)
-        board.write(struct.pack("16q", victim.pid, 3, rounds, 1, 20 + grown, 100, 0, 1 << 20, 1 << 24, *[0] * 7))
+        board.write(struct.pack("16q", victim.pid, 3, rounds, 1, 20 + grown, 100, 0, 1 << 20, 1 << 24,
+                                int("visits" in fake), *[0] * 6))
     board.flush()
     time.sleep(0.25 if float(option("--seconds")) == 9 else 0.002)
 if float(option("--seconds")) < 100:
@@ -88,6 +89,9 @@ class Soak(unittest.TestCase):
         self.assertEqual("holds", result["killed_when"])
         self.assertLess(result["to_end"], 2)
 
+    def test_a_rank_that_another_one_has_locked(self):
+        self.assertEqual("holds and is visited", self.run_job("kill", "visits")["killed_when"])
+
     def test_a_segment_that_stays(self):
         self.expect("segments stay: rmalock.0", self.run_job("kill", "segment"))
 
@@ -121,7 +125,7 @@ class Journal(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.path = os.path.join(self.folder, "soak.jsonl")
-        self.about = {"seed": 1, "ranks": 4, "kinds": soak_jobs.KINDS, "growth_seconds": 20, "end_within": 30}
+        self.about = {"seed": 1, "ranks": 4, "hosts": "", "kinds": soak_jobs.KINDS, "growth_seconds": 20, "end_within": 30}
 
     def tearDown(self):
         shutil.rmtree(self.folder)
