@@ -37,6 +37,8 @@
 #else
 #include "opal/mca/pmix/pmix.h"
 #include "opal/runtime/opal_params.h"
+
+#include "ompi/runtime/mpiruntime.h"
 #endif
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/info.h"
@@ -108,6 +110,16 @@ static inline void osc_rmalock_info_insist(struct ompi_win_t* win, const char* k
         (void)opal_info_set(win->super.s_info, key, value);
     }
     osc_rmalock_info_show(win, key, value);
+}
+
+/* Whether several threads may call at a time. 5.0: that a session asked for it counts as well. 4.1 says so by
+ * opal_using_threads for every level but MPI_THREAD_SINGLE. */
+static inline bool osc_rmalock_threads(void) {
+#if OMPI_MAJOR_VERSION >= 5
+    return opal_using_threads();
+#else
+    return ompi_mpi_thread_multiple;
+#endif
 }
 
 /* Hardware threads this node offers, 0 if unknown. */

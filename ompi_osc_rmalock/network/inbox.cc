@@ -24,6 +24,8 @@ std::string Inbox::flaw_of_request(ucx::PeerId from, const MessageHeader& header
     if (!flaw.empty() || header.kind == MessageKind::flush)
         return flaw;
     const MessageSink* const window = windows_.find(header.window);
+    if (window == nullptr && host().each_failed != nullptr)
+        return flaw; // as in serve()
     return window == nullptr ? "there is no such window: it was freed, or never was"
                              : window->flaw_of(from, header, data);
 }

@@ -32,6 +32,8 @@ std::string name_of_operation(const MessageHeader& header) {
                                              "unsigned",
                                              "real",
                                              "complex",
+                                             "quad",
+                                             "complex of quad",
                                              "bool",
                                              "pair of signed and int",
                                              "pair of real and int"};

@@ -331,10 +331,7 @@ extern "C" bool rmalock_network_is_open(void) {
 extern "C" int rmalock_network_progress(void) {
     using rmalock::network::Network;
     Network* const network = Network::get();
-    if (network == nullptr)
-        return 0;
-    network->count_round();
-    return network->progress() ? 1 : 0;
+    return network != nullptr && network->progress() ? 1 : 0;
 }
 
 extern "C" void rmalock_network_disconnect(void) {

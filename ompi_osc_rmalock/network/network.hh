@@ -86,10 +86,6 @@ class Network {
     void disconnect();
     /// What Open MPI's progress calls.
     bool progress();
-    /// How often it has. As long as that stays the same, a program of one thread has heard nothing by
-    /// messages.
-    std::uint64_t rounds() const { return rounds_; }
-    void count_round() { ++rounds_; }
     /// Sleeps until something arrives or a process of the node rings, for a bounded time: Open
     /// MPI's progress has to be run as well.
     static void park();
@@ -141,7 +137,6 @@ class Network {
     /// Nothing comes with it, and relaxed would do. Sequentially consistent, as all that names no order
     /// here: seldom changed, and a load is a plain one on x86.
     std::atomic<AtomicsBy> atomics_ = AtomicsBy::unknown;
-    std::atomic<std::uint64_t> rounds_{0};
     const std::chrono::seconds peer_timeout_;   ///< 0: peers may be silent for ever
     const bool wants_thread_, may_want_thread_; ///< parameter: on; on or auto
     const bool forced_;                         ///< parameter: domain is not auto

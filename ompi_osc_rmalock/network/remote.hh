@@ -46,8 +46,6 @@ class Remote final : public fabric::RemoteWords {
     void share_with_threads() { threads_ = true; }
     /// Whether adapters access memory, by keys; as on TCP where somebody else says that they do.
     bool needs_keys() { return !by_cpu_ || worker().needs_keys(); }
-    /// How often the host's progress has run (Network::rounds).
-    std::uint64_t rounds() const { return network_.rounds(); }
     /// Once the domain is known.
     void set_domain(fabric::Domain domain);
 

@@ -36,8 +36,11 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
                             std::move(foundation.remote)));
     window->be_known();
     // Everybody's part is written before anybody reads it, and before the window is used.
-    if (spec.comm.barrier(spec.comm.handle) != 0)
+    if (spec.comm.barrier(spec.comm.handle) != 0) {
+        if (window->remote_ != nullptr)
+            window->remote_->withdraw();
         return RMALOCK_ERR_COMM;
+    }
     if (spec.comm.rank == 0) {
         hint_at_present_name(spec.params.lock);
         window->announce(*foundation.plan);

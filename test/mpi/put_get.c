@@ -475,41 +475,44 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
-// Ways to look at the flag of rank 0 that a program may try over and over.
-static int64_t by_sync(const struct window* w) {
+// Ways to look at a flag that a program may try over and over.
+static int64_t by_sync(const struct window* w, int at_rank) {
+    (void)at_rank; // its own
     OK(MPI_Win_sync(w->win));
     return *(const volatile int64_t*)w->base;
 }
-static int64_t by_flush(const struct window* w) {
+static int64_t by_flush(const struct window* w, int at_rank) {
     int64_t seen = 0;
-    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
-    OK(MPI_Win_flush(0, w->win));
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, at_rank, at(w, at_rank, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Win_flush(at_rank, w->win));
     return seen;
 }
-static int64_t by_request(const struct window* w) {
+static int64_t by_request(const struct window* w, int at_rank) {
     int64_t seen = 0;
     MPI_Request request;
-    OK(MPI_Rget(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win, &request));
+    OK(MPI_Rget(&seen, 1, MPI_INT64_T, at_rank, at(w, at_rank, 0), 1, MPI_INT64_T, w->win,
+                &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return seen;
 }
-static int64_t by_lock(const struct window* w) {
+static int64_t by_lock(const struct window* w, int at_rank) {
     int64_t seen = 0;
-    OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win));
-    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
-    OK(MPI_Win_unlock(0, w->win));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, at_rank, 0, w->win));
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, at_rank, at(w, at_rank, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Win_unlock(at_rank, w->win));
     return seen;
 }
-static int64_t by_lock_all(const struct window* w) {
+static int64_t by_lock_all(const struct window* w, int at_rank) {
     int64_t seen = 0;
     OK(MPI_Win_lock_all(0, w->win));
-    OK(MPI_Get(&seen, 1, MPI_INT64_T, 0, at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    OK(MPI_Get(&seen, 1, MPI_INT64_T, at_rank, at(w, at_rank, 0), 1, MPI_INT64_T, w->win));
     OK(MPI_Win_unlock_all(w->win));
     return seen;
 }
 
 /// Rank 0 waits for a put that comes behind a message, which takes both sides to call MPI.
-static void wait_in_a_loop(int64_t (*look)(const struct window*), bool within_an_epoch) {
+static void wait_for_flag(int64_t (*look)(const struct window*, int), bool within_an_epoch,
+                          int at_rank) {
     enum { LARGE = 4 << 20 };
     struct window w;
     if (!window_open(&w, sizeof(int64_t), 1))
@@ -524,8 +527,8 @@ static void wait_in_a_loop(int64_t (*look)(const struct window*), bool within_an
     if (T.rank != 0 || within_an_epoch)
         OK(MPI_Win_lock_all(0, w.win));
     if (T.rank == 1)
-        OK(MPI_Put(&one, 1, MPI_INT64_T, 0, at(&w, 0, 0), 1, MPI_INT64_T, w.win));
-    while (T.rank == 0 && look(&w) == 0)
+        OK(MPI_Put(&one, 1, MPI_INT64_T, at_rank, at(&w, at_rank, 0), 1, MPI_INT64_T, w.win));
+    while (T.rank == 0 && look(&w, at_rank) == 0)
         continue;
     if (T.rank != 0 || within_an_epoch)
         OK(MPI_Win_unlock_all(w.win));
@@ -535,8 +538,14 @@ static void wait_in_a_loop(int64_t (*look)(const struct window*), bool within_an
     window_close(&w);
 }
 
+/// A flag of the process that waits, and one of another process.
+static void wait_in_a_loop(int64_t (*look)(const struct window*, int), bool within_an_epoch) {
+    wait_for_flag(look, within_an_epoch, 0);
+    wait_for_flag(look, within_an_epoch, T.ranks - 1);
+}
+
 static void sync_in_a_loop(void) {
-    wait_in_a_loop(by_sync, true);
+    wait_for_flag(by_sync, true, 0);
 }
 static void flush_in_a_loop(void) {
     wait_in_a_loop(by_flush, true);

@@ -26,10 +26,9 @@ enum doing { STARTS, CREATES, WAITS, HOLDS, MEETS, FREES, ENDS };
 struct line {
     int64_t pid, doing, rounds, locks;
     int64_t descriptors, maps, segments, heap, resident; // as they were when no window was open
-    int64_t held;                                        // while it holds: a rank, or ALL
+    int64_t held; // of whom it holds locks: a bit for each rank of MPI_COMM_WORLD
     int64_t unused[6];
 };
-enum { ALL = -1 };
 
 static struct {
     struct line* mine;
@@ -48,9 +47,30 @@ static void now_it(enum doing doing) {
     __atomic_store_n(&S.mine->doing, doing, __ATOMIC_RELEASE);
 }
 
-static void now_it_holds(int target) {
-    __atomic_store_n(&S.mine->held, target, __ATOMIC_RELAXED);
+/// The rank of the window as a bit of MPI_COMM_WORLD's: the halves are of the even ranks and of the odd.
+static int64_t bit_of(const struct window* w, int target) {
+    const int rank = w->comm == S.halves ? 2 * target + T.rank % 2 : target;
+    return (int64_t)((uint64_t)1 << rank);
+}
+
+static int64_t all_of(const struct window* w) {
+    int64_t all = 0;
+    for (int t = 0; t < w->ranks; ++t)
+        all |= bit_of(w, t);
+    return all;
+}
+
+/// Returns what it has held before.
+static int64_t now_it_holds(int64_t ranks) {
+    const int64_t before = S.mine->held;
+    __atomic_store_n(&S.mine->held, before | ranks, __ATOMIC_RELAXED);
     now_it(HOLDS);
+    ++S.mine->locks;
+    return before;
+}
+
+static void now_it_has_given(int64_t before) {
+    __atomic_store_n(&S.mine->held, before, __ATOMIC_RELAXED);
 }
 
 // --- One lock after another ----------------------------------------------------------------------
@@ -74,58 +94,63 @@ static void linger(void) {
     }
 }
 
-static void lock_one(const struct window* w, int kind, int target) {
+/// Returns what unlock_one takes.
+static int64_t lock_one(const struct window* w, int kind, int target) {
     now_it(WAITS);
     OK(MPI_Win_lock(kind, target, 0, w->win));
-    now_it_holds(target);
-    ++S.mine->locks;
+    return now_it_holds(bit_of(w, target));
+}
+
+static void unlock_one(const struct window* w, int target, int64_t before) {
+    OK(MPI_Win_unlock(target, w->win));
+    now_it_has_given(before);
 }
 
 static void add_to_pair(struct round* r, int number, int target) {
     const struct window* w = &r->windows[number];
     int64_t pair[2] = {-1, -2};
-    lock_one(w, MPI_LOCK_EXCLUSIVE, target);
+    const int64_t before = lock_one(w, MPI_LOCK_EXCLUSIVE, target);
     OK(MPI_Get(pair, 2, MPI_INT64_T, target, at(w, target, PAIR), 2, MPI_INT64_T, w->win));
     OK(MPI_Win_flush(target, w->win));
     CHECK_EQ(pair[0], pair[1]);
     ++pair[0], ++pair[1];
     linger();
     OK(MPI_Put(pair, 2, MPI_INT64_T, target, at(w, target, PAIR), 2, MPI_INT64_T, w->win));
-    OK(MPI_Win_unlock(target, w->win));
+    unlock_one(w, target, before);
     ++r->expected[number][target][0];
 }
 
 static void read_pair(const struct window* w, int target) {
     int64_t pair[2] = {-1, -2};
-    lock_one(w, MPI_LOCK_SHARED, target);
+    const int64_t before = lock_one(w, MPI_LOCK_SHARED, target);
     OK(MPI_Get(pair, 2, MPI_INT64_T, target, at(w, target, PAIR), 2, MPI_INT64_T, w->win));
     OK(MPI_Win_flush(target, w->win));
     linger();
-    OK(MPI_Win_unlock(target, w->win));
+    unlock_one(w, target, before);
     CHECK_EQ(pair[0], pair[1]);
 }
 
 static void add_to_all_sums(struct round* r, int number) {
     const struct window* w = &r->windows[number];
     const int64_t one = 1;
-    int64_t before = -1;
+    int64_t sum = -1;
     now_it(WAITS);
     OK(MPI_Win_lock_all(0, w->win));
-    now_it_holds(ALL);
-    ++S.mine->locks;
+    const int64_t before = now_it_holds(all_of(w));
     for (int t = 0; t < w->ranks; ++t) {
         if (below(&S.own_draws, 2) == 0) {
             OK(MPI_Accumulate(&one, 1, MPI_INT64_T, t, at(w, t, SUM), 1, MPI_INT64_T, MPI_SUM,
                               w->win));
         } else {
-            OK(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, t, at(w, t, SUM), MPI_SUM, w->win));
+            OK(MPI_Fetch_and_op(&one, &sum, MPI_INT64_T, t, at(w, t, SUM), MPI_SUM, w->win));
             OK(MPI_Win_flush(t, w->win));
-            CHECK(before >= 0);
+            CHECK(sum >= 0);
         }
         ++r->expected[number][t][1];
     }
     linger();
     OK(MPI_Win_unlock_all(w->win));
+    now_it_has_given(before);
 }
 
 static void use_window(struct round* r, int number) {
@@ -148,10 +173,11 @@ static void use_window(struct round* r, int number) {
 static void use_while_holding(struct round* r, int number) {
     const struct window* w = &r->windows[number];
     const int target = below(&S.own_draws, w->ranks);
-    lock_one(w, below(&S.own_draws, 2) == 0 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target);
+    const int64_t before =
+        lock_one(w, below(&S.own_draws, 2) == 0 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target);
     for (int later = number + 1; later < r->count; ++later)
         use_window(r, later);
-    OK(MPI_Win_unlock(target, w->win));
+    unlock_one(w, target, before);
 }
 
 static void step(struct round* r) {

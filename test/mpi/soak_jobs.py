@@ -5,6 +5,7 @@ import mmap
 import os
 import random
 import re
+import secrets
 import shutil
 import signal
 import statistics
@@ -23,7 +24,6 @@ AIMS = ["creates", "waits", "holds", "is visited", "any time"]
 DOING = ["starts", "creates", "waits", "holds", "meets", "frees", "ends"]
 LINE = struct.Struct("16q")
 FIELDS = ["pid", "doing", "rounds", "locks", "descriptors", "maps", "segments", "heap", "resident", "held"]
-ALL_RANKS = -1  # in "held"
 
 START_SECONDS = 60  # for mpirun, on a busy machine
 JOB_SECONDS = 240   # more than any program of a job takes
@@ -86,7 +86,7 @@ class Running:
     """One mpirun with a folder for its segments, its board, and a mark by which its processes are found."""
 
     def __init__(self, job, options):
-        self.folder = os.path.join("/dev/shm", f"rmalock-soak.{os.getpid()}.{job['number']}")
+        self.folder = os.path.join("/dev/shm", f"rmalock-soak.{secrets.token_hex(6)}")
         self.folders = [root + self.folder for root in roots()]
         for folder in self.folders:
             os.mkdir(folder)
@@ -217,7 +217,7 @@ def is_at(running, result, aim):
     if aim != "is visited":
         return running.line(victim)["doing"] == aim
     others = (running.line(rank) for rank in range(result["ranks"]) if rank != victim)
-    return any(other["doing"] == "holds" and other["held"] in (victim, ALL_RANKS) for other in others)
+    return any(other["held"] >> victim & 1 for other in others)
 
 
 def judge_kill(running, result, options):

@@ -87,6 +87,13 @@ def failures(results):
     return "".join(f"- {line(result)}; output in `{result['output']}/`\n" for result in failed) or "none\n"
 
 
+def replay(about):
+    """What a job is drawn from."""
+    kinds = "".join(f" --kind {kind}" for kind in about["kinds"])
+    return f"--seed {about['seed']}" + (f" --hosts {about['hosts']}" if about["hosts"] else "") + \
+        f" --ranks {about['ranks']}{kinds}"
+
+
 def on_hosts(about):
     return f" on hosts with {about['hosts']}" if about["hosts"] else ""
 
@@ -96,7 +103,8 @@ def markdown(journal):
     return f"""# Soak, seed {about['seed']}
 
 {journal.seconds() / 60:.1f} minutes, {len(results)} jobs, {journal.failed()} failed. Up to {about['ranks']} ranks{on_hosts(about)}. After a kill
-a job has {about['end_within']:.0f} s to end. Job N once more: `test/mpi/soak --seed {about['seed']} --replay N`.
+a job has {about['end_within']:.0f} s to end. Job N once more:
+`test/mpi/soak {replay(about)} --replay N`.
 
 {counts('kind', results, lambda r: r['kind'])}{counts('lock', results, lambda r: r['lock'])}\
 {counts('layout', results, layout_of)}## Kills

@@ -41,7 +41,7 @@ for rounds in range(1, 21):
         grown = rounds if "grows" in fake else 0
         board.seek(128 * rank)
         board.write(struct.pack("16q", victim.pid, 3, rounds, 1, 20 + grown, 100, 0, 1 << 20, 1 << 24,
-                                int("visits" in fake), *[0] * 6))
+                                2 * ("visits" in fake), *[0] * 6))
     board.flush()
     time.sleep(0.25 if float(option("--seconds")) == 9 else 0.002)
 if float(option("--seconds")) < 100:

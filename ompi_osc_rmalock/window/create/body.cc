@@ -43,7 +43,7 @@ Body::Body(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
               threads_ || remote_ != nullptr) {
     plan.write_parts(segment_.base());
     if (flavor_ == RMALOCK_FLAVOR_DYNAMIC)
-        regions_ = std::make_unique<Regions>(plan.regions(segment_.base()), parts_, remote_.get(), threads_);
+        regions_ = std::make_unique<Regions>(plan.regions(segment_.base()), parts_, remote_.get());
 }
 
 void* Body::base_of(const Part& part) const {

@@ -160,10 +160,9 @@ AttachedRegions::Room AttachedRegions::larger_room() const {
     return room;
 }
 
-Regions::Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote,
-                 bool threads)
+Regions::Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote)
     : where_(where), parts_(parts), remote_(remote),
-      keys_(remote != nullptr && remote->needs_keys()), threads_(threads),
+      keys_(remote != nullptr && remote->needs_keys()),
       mine_(published(where_, where_.self), remote != nullptr ? &remote->worker() : nullptr,
             where_.key_room) {}
 
@@ -210,19 +209,15 @@ std::shared_ptr<FarTable> Regions::known(Rank rank) {
     return far_[rank].table;
 }
 
-std::uint64_t Regions::age() const {
-    return now_ + (keys_ ? remote_->rounds() : 0);
-}
-
 /// Two threads may read the same table at a time; the newer one stays, since the thread that has
 /// found memory in it comes back for it (known).
 std::shared_ptr<FarTable> Regions::far(Rank rank) {
-    const std::uint64_t now = age();
+    const std::uint64_t now = now_;
     std::shared_ptr<FarTable> table;
     {
         const std::lock_guard lock(mutex_);
         const FarCopy& copy = far_[rank];
-        if (copy.checked == now && !(keys_ && threads_))
+        if (copy.checked == now && !keys_)
             return copy.table;
         table = copy.table;
     }

@@ -3,9 +3,8 @@
 //
 // On the node the version is looked at before every access. From other nodes that is a round trip:
 // it is made once per epoch or flush, and whenever memory is not found. Where an adapter takes keys,
-// those of memory that was attached again at the same place have changed, and an old one ends the
-// job. So there it is also made when the program may have heard of it by a message: behind each round
-// of Open MPI's progress, and for each access where another thread may be in such a round.
+// it is made for each access: memory that was attached again at the same place has another key, an old
+// one ends the job, and of how the program hears of it nothing is known here.
 #pragma once
 
 #include <sys/types.h>
@@ -130,7 +129,7 @@ class FarTable {
 class Regions {
   public:
     /// `remote` is null if all ranks are on this node.
-    Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote, bool threads);
+    Regions(const Plan::Regions& where, const Part* parts, network::Remote* remote);
 
     // One thread at a time.
     AttachedRegions& mine() { return mine_; }
@@ -156,11 +155,9 @@ class Regions {
     };
     /// That of a rank of another node.
     struct FarCopy {
-        std::uint64_t checked = 0; ///< at which age
+        std::uint64_t checked = 0; ///< at which now_
         std::shared_ptr<FarTable> table;
     };
-    /// Grows when what is known may be too old.
-    std::uint64_t age() const;
     std::uint64_t version_of(Rank rank);
     std::shared_ptr<FarTable> read(Rank rank);
 
@@ -170,8 +167,7 @@ class Regions {
     const Plan::Regions where_;
     const Part* const parts_;
     network::Remote* const remote_;
-    const bool keys_;    ///< adapters take them
-    const bool threads_; ///< several may use the window
+    const bool keys_; ///< adapters take them
     AttachedRegions mine_;
     std::map<Rank, NearCopy> near_;
     /// A thread that finds a number here reads tables that are no older. For that an acquire would do,

@@ -131,8 +131,9 @@ class Epochs : public Observed {
     void defer(Rank target);
     /// Whatever lock this process has deferred, in whichever window, before it acquires another one:
     /// it would acquire that one first else, and a program that takes locks in order could deadlock.
-    static void settle() {
-        if (deferring_ != nullptr) [[unlikely]]
+    /// Several threads have no order in common.
+    void settle() {
+        if (!threads_ && deferring_ != nullptr) [[unlikely]]
             deferring_->acquire_deferred();
     }
     void stop_deferring();

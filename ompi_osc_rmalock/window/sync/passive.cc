@@ -125,8 +125,10 @@ Status Epochs::unlock_any(Rank target) {
         if (opened_.load(std::memory_order_relaxed) == target)
             opened_.store(-1, std::memory_order_relaxed);
     }
-    if (is_deferred(target) && !hold_deferred(mine))
+    if (is_deferred(target) && !hold_deferred(mine)) {
+        serve_others();
         return RMALOCK_OK;
+    }
     // On the node operations are complete when their call returns; the release below is a release
     // in the memory model's sense as well, so the next holder sees them.
     if (mine.nocheck || !goes_with_release(target))
