@@ -197,7 +197,9 @@ static inline bool osc_rmalock_range(const struct ompi_datatype_t* origin_dt,
                                      osc_rmalock_count_t origin_count,
                                      const struct ompi_datatype_t* target_dt,
                                      osc_rmalock_count_t target_count, osc_rmalock_range_t* range) {
-    range->bytes = origin_dt->super.size * (size_t)origin_count;
+    const size_t here = origin_dt->super.size * (size_t)origin_count,
+                 there = target_dt->super.size * (size_t)target_count;
+    range->bytes = here < there ? here : there;
     return osc_rmalock_is_range(origin_dt, origin_count, &range->origin_offset) &&
            osc_rmalock_is_range(target_dt, target_count, &range->target_offset);
 }

@@ -284,6 +284,40 @@ static int refuse_gpu(const call_t* r, const char* name, const buffer_t* buffer)
                                         buffer->datatype);
 }
 
+static size_t elements_of(const call_t* r, const buffer_t* buffer) {
+    return (size_t)buffer->count * buffer->datatype->super.size / r->element->super.size;
+}
+
+static int refuse_count(const call_t* r, const char* what) {
+    return osc_rmalock_error(
+        rmalock_refuse(osc_rmalock_window(r->win), RMALOCK_ERR_COUNT, r->call, r->target, what));
+}
+
+/* The origin's data only have to fit (MPI 4.0, 12.3.1 and 12.3.4): of elements at the target for which
+ * it has none, all are left alone, and fetched if none is combined. */
+static int fit_origin(call_t* r) {
+    const size_t theirs = elements_of(r, &r->theirs);
+    if (NULL != r->result.datatype && elements_of(r, &r->result) < theirs) {
+        return refuse_count(r, "room for fewer elements than it fetches");
+    }
+    const size_t mine = NULL == r->origin.datatype ? theirs : elements_of(r, &r->origin);
+    if (mine >= theirs) {
+        return OMPI_SUCCESS;
+    }
+    const size_t bytes = mine * r->element->super.size;
+    if (NULL == r->result.datatype && 0 == bytes % r->theirs.datatype->super.size) {
+        r->theirs.count = (osc_rmalock_count_t)(bytes / r->theirs.datatype->super.size);
+        return OMPI_SUCCESS;
+    }
+    if (0 != mine) {
+        return refuse_count(r, "fewer operands than elements at the target");
+    }
+    r->core_op = RMALOCK_OP_NO_OP;
+    r->kernels = kernels_of(r->op, r->core_op, r->element);
+    r->origin = (buffer_t){NULL, 0, NULL};
+    return OMPI_SUCCESS;
+}
+
 /* Everything that accumulate below does not do at once. Not inline, so that accumulate is. */
 static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
@@ -301,7 +335,10 @@ static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (RMALOCK_OP_NO_OP == r->core_op) {
         r->origin = (buffer_t){NULL, 0, NULL};
     }
-    int rc = refuse_gpu(r, "origin_addr", &r->origin);
+    int rc = fit_origin(r);
+    if (OMPI_SUCCESS == rc) {
+        rc = refuse_gpu(r, "origin_addr", &r->origin);
+    }
     if (OMPI_SUCCESS == rc) {
         rc = refuse_gpu(r, "result_addr", &r->result);
     }
@@ -319,8 +356,11 @@ static inline int accumulate(const char* call, const void* origin_addr,
                              rmalock_completion_t* completion) {
     const rmalock_op_t core_op = op_of(op);
     const rmalock_kernels_t* kernels = NULL;
-    if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt &&
-        (NULL == result_dt || result_dt == target_dt) && ompi_datatype_is_predefined(target_dt)) {
+    const bool has_operands = RMALOCK_OP_NO_OP == core_op || origin_count >= target_count;
+    const bool has_room =
+        NULL == result_dt || (result_dt == target_dt && result_count >= target_count);
+    if (OPAL_LIKELY(!osc_rmalock_gpus()) && origin_dt == target_dt && has_operands && has_room &&
+        ompi_datatype_is_predefined(target_dt)) {
         kernels = kernels_of(op, core_op, target_dt);
         const void* operand = RMALOCK_OP_NO_OP == core_op ? NULL : origin_addr;
         if (OPAL_LIKELY(1 == target_count && NULL != kernels->shared)) {

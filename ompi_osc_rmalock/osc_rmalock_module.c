@@ -7,11 +7,11 @@
 
 /* What the core returns is what an MPI call returns. */
 _Static_assert(RMALOCK_OK == MPI_SUCCESS && RMALOCK_ERR_BUFFER == MPI_ERR_BUFFER &&
-                   RMALOCK_ERR_TYPE == MPI_ERR_TYPE && RMALOCK_ERR_RANK == MPI_ERR_RANK &&
-                   RMALOCK_ERR_OP == MPI_ERR_OP && RMALOCK_ERR_ARG == MPI_ERR_ARG &&
-                   RMALOCK_ERR_COMM == MPI_ERR_OTHER && RMALOCK_ERR_INTERN == MPI_ERR_INTERN &&
-                   RMALOCK_ERR_NO_MEM == MPI_ERR_NO_MEM && RMALOCK_ERR_SYNC == MPI_ERR_RMA_SYNC &&
-                   RMALOCK_ERR_RANGE == MPI_ERR_RMA_RANGE &&
+                   RMALOCK_ERR_COUNT == MPI_ERR_COUNT && RMALOCK_ERR_TYPE == MPI_ERR_TYPE &&
+                   RMALOCK_ERR_RANK == MPI_ERR_RANK && RMALOCK_ERR_OP == MPI_ERR_OP &&
+                   RMALOCK_ERR_ARG == MPI_ERR_ARG && RMALOCK_ERR_COMM == MPI_ERR_OTHER &&
+                   RMALOCK_ERR_INTERN == MPI_ERR_INTERN && RMALOCK_ERR_NO_MEM == MPI_ERR_NO_MEM &&
+                   RMALOCK_ERR_SYNC == MPI_ERR_RMA_SYNC && RMALOCK_ERR_RANGE == MPI_ERR_RMA_RANGE &&
                    RMALOCK_ERR_ATTACH == MPI_ERR_RMA_ATTACH &&
                    RMALOCK_ERR_FLAVOR == MPI_ERR_RMA_FLAVOR,
                "the core's numbers of error classes");

@@ -30,12 +30,12 @@ bool Worker::Goal::reached() const {
 
 /// Begins a flush unless one that covers the goal is under way; false while part of it is queued,
 /// or gets are under way that a flush would say nothing about that their answers do not.
-bool Worker::begin_flush(const Goal& goal) {
+bool Worker::begin_flush(Goal& goal) {
     Peer& peer = *goal.peer;
     if (peer.lost())
         return true;
     ask(goal);
-    if (peer.has_only_read())
+    if (peer.has_only_read() && goal.looks++ < kMostLooks)
         return finish_reads(peer, goal.posted);
     if (peer.flushing_.load(std::memory_order_relaxed) >= goal.posted)
         return true;
@@ -57,8 +57,8 @@ bool Worker::begin_flush(const Goal& goal) {
     return true;
 }
 
-/// Other threads may go on posting gets, so that some are always under way: then one of these ends
-/// when there is a moment without.
+/// Other threads may go on posting gets, so that some are always under way: after so many looks a flush
+/// of UCX's is begun, which waits only for those so far.
 bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
     if (peer.outstanding() != 0)
         return false;
@@ -72,14 +72,19 @@ bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
 void Worker::flush_early(Peer& peer) {
     if (peer.queue_ == nullptr && peer.flushing_.load(std::memory_order_relaxed) <=
                                       peer.flushed_.load(std::memory_order_relaxed))
-        begin_flush({&peer, peer.issued_.load(std::memory_order_relaxed), 0});
+        begin_flush_of(peer, peer.issued_.load(std::memory_order_relaxed));
+}
+
+bool Worker::begin_flush_of(Peer& peer, std::uint64_t posted) {
+    Goal goal{&peer, posted, 0};
+    return begin_flush(goal);
 }
 
 /// Side by side: every flush begins as soon as its peer's requests are issued, whatever the others
 /// do.
 void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) {
     std::vector<Goal> queued = goals;
-    const auto begin = [this](const Goal& goal) { return begin_flush(goal); };
+    const auto begin = [this](Goal& goal) { return begin_flush(goal); };
     {
         const Lock lock = locked();
         counters_.flushes += goals.size();
@@ -167,8 +172,20 @@ bool Worker::flush_words(const fabric::Waiter& waiter) {
     return needed;
 }
 
+/// Where other threads go on posting, what is complete at the peer will do.
 void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
-    wait_for(waiter, [&] { return peer.outstanding() == 0 || peer.lost(); });
+    Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0, kMostLooks};
+    unsigned looks = 0;
+    bool begun = false;
+    wait_for(waiter, [&] {
+        if (peer.outstanding() == 0 || peer.lost())
+            return true;
+        if (looks++ < kMostLooks)
+            return false;
+        if (const Lock lock(mutex_, std::try_to_lock); lock && !begun)
+            begun = begin_flush(goal);
+        return begun && goal.reached();
+    });
 }
 
 void Worker::flush_local_all(const fabric::Waiter& waiter) {

@@ -560,6 +560,48 @@ static void wide_arrays_beside_singles(void) {
     window_close(&w);
 }
 
+enum { ROOM = 8 };
+
+/// The target's elements, by the origin that is the only one to change them.
+static void expect_ints(const struct window* w, int target, const int* expected) {
+    int seen[ROOM];
+    OK(MPI_Win_flush(target, w->win));
+    OK(MPI_Get(seen, ROOM, MPI_INT, target, at(w, target, 0), ROOM, MPI_INT, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < ROOM; ++i)
+        CHECK_EQ(expected[i], seen[i]);
+}
+
+/// What an accumulate brings only has to fit: elements that it has nothing for stay as they are.
+static void fewer_operands(void) {
+    struct window w;
+    if (!window_open(&w, ROOM * sizeof(int), 1))
+        return;
+    clear(&w);
+    const int t = (T.rank + 1) % T.ranks, none[ROOM] = {0}, ones[2] = {1, 1};
+    int fetched[ROOM];
+    MPI_Datatype every_other;
+    OK(MPI_Type_vector(2, 1, 2, MPI_INT, &every_other));
+    OK(MPI_Type_commit(&every_other));
+    OK(MPI_Win_lock_all(0, w.win));
+    OK(MPI_Accumulate(NULL, 0, MPI_INT, t, at(&w, t, 0), 1, MPI_INT, MPI_SUM, w.win));
+    OK(MPI_Accumulate(NULL, 0, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT, MPI_REPLACE, w.win));
+    expect_ints(&w, t, none);
+    OK(MPI_Accumulate(ones, 1, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT, MPI_SUM, w.win));
+    OK(MPI_Accumulate(ones, 2, MPI_INT, t, at(&w, t, 4), 2, every_other, MPI_SUM, w.win));
+    const int added[ROOM] = {1, 1, 0, 1};
+    expect_ints(&w, t, added);
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, fetched, ROOM, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT,
+                          MPI_SUM, w.win));
+    OK(MPI_Win_flush(t, w.win));
+    for (int i = 0; i < ROOM; ++i)
+        CHECK_EQ(added[i], fetched[i]);
+    expect_ints(&w, t, added);
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Type_free(&every_other);
+    window_close(&w);
+}
+
 #if defined(__SIZEOF_FLOAT128__) && LDBL_MANT_DIG != 113
 __extension__ typedef __float128 quad;
 enum { QUADS = 300, QUAD_SUMS = 4 };
@@ -858,6 +900,7 @@ static const struct test_case cases[] = {
     {.name = "pairs", .run = pairs, .each = IN_ANY},
     {.name = "signs", .run = signs, .each = IN_ANY},
     {.name = "quads", .run = quads, .each = IN_ANY},
+    {.name = "fewer_operands", .run = fewer_operands, .each = IN_ANY},
     {.name = "derived_types", .run = derived_types, .each = IN_ANY},
     {.name = "absolute_and_absent_origins", .run = absolute_and_absent_origins, .each = IN_ANY},
     {.name = "zero_counts_and_proc_null", .run = zero_counts_and_proc_null, .each = IN_ANY},

@@ -475,6 +475,67 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
+// --- A longer origin ---------------------------------------------------------------------------
+
+enum { LONGER = 3 }; // times as long as the target side
+
+/// Gets `count` ints, as the last of the window, into a buffer that has room for more of them.
+static void get_into(const struct window* w, int target, int count, MPI_Datatype origin_type,
+                     int distance, bool by_request) {
+    const int first = (int)(w->bytes / (MPI_Aint)sizeof(int)) - count;
+    int* const into = malloc(sizeof(int) * (size_t)(LONGER * count * distance));
+    for (int i = 0; i < LONGER * count * distance; ++i)
+        into[i] = -1;
+    MPI_Request request;
+    if (by_request) {
+        OK(MPI_Rget(into, LONGER * count, origin_type, target, at(w, target, 4 * (MPI_Aint)first),
+                    count, MPI_INT, w->win, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else {
+        OK(MPI_Get(into, LONGER * count, origin_type, target, at(w, target, 4 * (MPI_Aint)first),
+                   count, MPI_INT, w->win));
+        OK(MPI_Win_flush(target, w->win));
+    }
+    long wrong = 0;
+    for (int i = 0; i < LONGER * count * distance; ++i)
+        wrong +=
+            into[i] !=
+            (i % distance == 0 && i / distance < count ? 1000 * target + first + i / distance : -1);
+    CHECK_THAT(wrong == 0, "%d ints, %d apart: %ld are wrong", count, distance, wrong);
+    free(into);
+}
+
+/// What a get brings only has to fit (MPI 4.0, 12.3.2).
+static void origin_is_longer(void) {
+    enum { INTS = 20000 };
+    struct window w;
+    if (!window_open(&w, INTS * sizeof(int), 1))
+        return;
+    MPI_Datatype wide;
+    OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &wide));
+    OK(MPI_Type_commit(&wide));
+    local_begin(&w);
+    for (int i = 0; i < INTS; ++i)
+        ((int*)w.base)[i] = 1000 * T.rank + i;
+    local_end_all(&w);
+    OK(MPI_Win_lock_all(0, w.win));
+    const int counts[] = {1, 5, 3000, INTS};
+    for (int t = 0; t < T.ranks; ++t)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
+            for (int by_request = 0; by_request < 2; ++by_request) {
+                get_into(&w, t, counts[i], MPI_INT, 1, by_request != 0);
+                get_into(&w, t, counts[i], wide, 2, by_request != 0);
+            }
+    int untouched = -1;
+    OK(MPI_Get(&untouched, 1, MPI_INT, 0, at(&w, 0, 0), 0, MPI_INT, w.win));
+    OK(MPI_Win_unlock_all(w.win));
+    CHECK_EQ(-1, untouched);
+    MPI_Type_free(&wide);
+    window_close(&w);
+}
+
+// --- Waiting by calls that a program repeats ------------------------------------------------------
+
 // Ways to look at a flag that a program may try over and over.
 static int64_t by_sync(const struct window* w, int at_rank) {
     (void)at_rank; // its own
@@ -577,6 +638,7 @@ static const struct test_case cases[] = {
      .run = displacement_units_differ,
      .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
     {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
+    {.name = "origin_is_longer", .run = origin_is_longer, .each = IN_ANY},
     {.name = "sync_in_a_loop", .run = sync_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
     {.name = "flush_in_a_loop", .run = flush_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
     {.name = "rget_in_a_loop", .run = rget_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},

@@ -488,6 +488,57 @@ static void mixed_synchronization(void) {
     comms_free(comms);
 }
 
+enum { UNDER_WAY = 8, LONG_GET = 64 << 10 };
+
+static _Atomic bool others_are_done;
+
+/// Keeps several gets under way, until the other thread is done.
+static void* keep_getting(void* argument) {
+    const struct worker* me = argument;
+    const struct window* w = me->w;
+    const int t = (T.rank + 1) % T.ranks;
+    static char into[UNDER_WAY][LONG_GET];
+    MPI_Request requests[UNDER_WAY];
+    for (int i = 0; i < UNDER_WAY; ++i)
+        OK(MPI_Rget(into[i], LONG_GET, MPI_BYTE, t, at(w, t, 0), LONG_GET, MPI_BYTE, w->win,
+                    &requests[i]));
+    for (int i = 0; !others_are_done; i = (i + 1) % UNDER_WAY) {
+        OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        OK(MPI_Rget(into[i], LONG_GET, MPI_BYTE, t, at(w, t, 0), LONG_GET, MPI_BYTE, w->win,
+                    &requests[i]));
+    }
+    OK(MPI_Waitall(UNDER_WAY, requests, MPI_STATUSES_IGNORE));
+    return NULL;
+}
+
+/// The flushes of a thread end, though another one always has gets from the same process under way.
+static void flushes_beside_gets(void) {
+    struct window mine, others;
+    const int t = (T.rank + 1) % T.ranks;
+    if (!window_open(&others, LONG_GET, 1) || !open_words(&mine, 2))
+        return;
+    struct worker getter = {.w = &others};
+    others_are_done = false;
+    OK(MPI_Win_lock_all(0, others.win));
+    CHECK_EQ(0, pthread_create(&getter.thread, NULL, keep_getting, &getter));
+    for (int i = 0; i < ROUNDS; ++i) {
+        int64_t seen[2] = {-1, -1};
+        const int64_t rank = T.rank;
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, t, 0, mine.win));
+        OK(MPI_Get(seen, 1, MPI_INT64_T, t, at(&mine, t, 0), 1, MPI_INT64_T, mine.win));
+        OK(MPI_Put(&rank, 1, MPI_INT64_T, t, at(&mine, t, 1), 1, MPI_INT64_T, mine.win));
+        OK(MPI_Win_flush_local(t, mine.win));
+        OK(MPI_Get(seen + 1, 1, MPI_INT64_T, t, at(&mine, t, 1), 1, MPI_INT64_T, mine.win));
+        OK(MPI_Win_unlock(t, mine.win));
+        CHECK_EQ(rank, seen[1]);
+    }
+    others_are_done = true;
+    pthread_join(getter.thread, NULL);
+    OK(MPI_Win_unlock_all(others.win));
+    window_close(&mine);
+    window_close(&others);
+}
+
 /// Threads attach and detach memory, and put to what the same thread of another rank attached.
 static int attachings;
 
@@ -552,6 +603,7 @@ static const struct test_case cases[] = {
     {.name = "accumulates_of_threads", .run = accumulates_of_threads, .each = IN_ANY},
     {.name = "active_epoch_of_threads", .run = active_epoch_of_threads, .each = IN_ANY},
     {.name = "mixed_synchronization", .run = mixed_synchronization, .each = IN_ANY},
+    {.name = "flushes_beside_gets", .run = flushes_beside_gets, .each = IN_ALLOCATE},
     {.name = "regions_of_threads", .run = regions_of_threads, .each = IN_DYNAMIC},
     {.name = "regions_of_threads_often",
      .run = regions_of_threads_often,
