@@ -40,17 +40,26 @@ bool is_beyond_file_limit(std::size_t bytes) {
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur; // none is the highest
 }
 
-/// In steps: Linux before 6.10 gives a step up at each signal, and what it has reserved of it, so that
-/// a large one never ended beside a timer.
+int reserve_at(const OpenFile& file, std::size_t offset, std::size_t bytes) {
+    return posix_fallocate(file.descriptor(), static_cast<off_t>(offset),
+                           static_cast<off_t>(bytes));
+}
+
+/// At once, so that what there is no room for takes none. Linux before 6.10 gives all of it up at a
+/// signal, each time beside a timer: then in steps, which are shorter.
 int reserve(const OpenFile& file, Range mine) {
     constexpr std::size_t kStep = 4 << 20;
-    int error = 0;
-    for (std::size_t done = 0; done < mine.bytes && error == 0; done += kStep)
-        do {
-            error = posix_fallocate(file.descriptor(), static_cast<off_t>(mine.offset + done),
-                                    static_cast<off_t>(std::min(kStep, mine.bytes - done)));
-        } while (error == EINTR);
-    return error;
+    int error = mine.bytes != 0 ? reserve_at(file, mine.offset, mine.bytes) : 0;
+    if (error != EINTR)
+        return error;
+    for (std::size_t done = 0; done < mine.bytes; done += kStep) {
+        do
+            error = reserve_at(file, mine.offset + done, std::min(kStep, mine.bytes - done));
+        while (error == EINTR);
+        if (error != 0)
+            return error;
+    }
+    return 0;
 }
 
 } // namespace
