@@ -150,11 +150,12 @@ class Epochs : public Observed {
     void serve_others();
     /// The same in the calls of fast_path.hh.
     void count_quick_call() {
-        constexpr unsigned kOften = 256;
-        if (++quick_calls_ % kOften == 0) [[unlikely]]
-            run_host();
+        if (--quick_calls_ == 0) [[unlikely]]
+            count_quick_calls_anew();
     }
-    [[gnu::noinline, gnu::cold]] static void run_host();
+    static constexpr unsigned kQuickCalls = 512;
+    [[gnu::noinline, gnu::cold]] void count_quick_calls_anew();
+    static void run_host();
     bool goes_with_release(Rank target);
     /// Whether there are any: then courtesy, which looks for processes that hold the lock for longer,
     /// would wait for what it does not see.
@@ -164,8 +165,8 @@ class Epochs : public Observed {
     void release(Rank target, bool exclusive, locks::Hold hold);
 
     const bool check_nocheck_;
-    std::atomic<unsigned> calls_{0}; ///< see serve_others; relaxed: may be miscounted
-    unsigned quick_calls_ = 0;       ///< of one thread, or there would be none
+    std::atomic<unsigned> calls_{0};     ///< see serve_others; relaxed: may be miscounted
+    unsigned quick_calls_ = kQuickCalls; ///< left; of one thread, or there would be none
     const locks::Choice choice_;
     std::optional<locks::WordLock> word_lock_; ///< none: another one is made
     const std::unique_ptr<locks::WindowLock> made_lock_;
