@@ -163,11 +163,16 @@ typedef struct osc_rmalock_side {
     opal_convertor_t convertor;
     bool prepared; /* the convertor is in use */
     bool done;     /* and has handed out everything */
+    bool is_part;  /* of its bytes as many as the layout says, behind these: */
+    size_t skipped;
+    size_t ahead, left; /* in the present round: to be left out, and to be handed out */
 } osc_rmalock_side_t;
 
 /* Describes `count` elements of `datatype` at `base`; on the target's side base is 0. */
 void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t count,
                            const struct ompi_datatype_t* datatype);
+/* Only `bytes` of its bytes, behind the first `skipped`. The span stays that of the whole. */
+void osc_rmalock_side_take_part(osc_rmalock_side_t* side, size_t skipped, size_t bytes);
 void osc_rmalock_side_close(osc_rmalock_side_t* side);
 
 /* The span of bytes that `count` > 0 elements touch, relative to their address. */

@@ -216,20 +216,33 @@ static int native_open(native_t* native, const buffer_t* buffer, size_t count,
     return NULL == native->copy && count > 0 ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-static int accumulate_arrays(const call_t* r, size_t count, const void* operand, void* result,
+/* Elements of the target side, in the order of its type. */
+typedef struct {
+    size_t first, count;
+} part_t;
+
+static size_t elements_of(const call_t* r, const buffer_t* buffer) {
+    return (size_t)buffer->count * buffer->datatype->super.size / r->element->super.size;
+}
+
+static int accumulate_arrays(const call_t* r, part_t part, const void* operand, void* result,
                              rmalock_completion_t* completion) {
+    const size_t size = r->element->super.size;
     osc_rmalock_side_t theirs;
-    combination_t what = {.op = r->op, .element = r->element, .count = count};
+    combination_t what = {.op = r->op, .element = r->element, .count = part.count};
     osc_rmalock_side_open(&theirs, NULL, (size_t)r->theirs.count, r->theirs.datatype);
+    if (part.count != elements_of(r, &r->theirs)) {
+        osc_rmalock_side_take_part(&theirs, part.first * size, part.count * size);
+    }
     const rmalock_combination_t combination = {
         .operand = operand,
         .result = result,
-        .count = count,
+        .count = part.count,
         .element = core_element(r->element),
         .op = r->core_op,
         .kernels = r->kernels,
         .target_side = &theirs.layout,
-        .target_is_array = r->theirs.datatype == r->element,
+        .target_is_array = r->theirs.datatype == r->element && 0 == part.first,
         .host_arg = &what,
         .combine = combine,
         .native_layout = native_layout,
@@ -242,17 +255,37 @@ static int accumulate_arrays(const call_t* r, size_t count, const void* operand,
     return rc;
 }
 
+/* The origin's data only have to fit (MPI 4.0, 12.3.4): elements at the target for which it has none
+ * stay as they are, and are fetched. */
+static int accumulate_operands(const call_t* r, size_t operands, const void* operand, char* result,
+                               rmalock_completion_t* completion) {
+    const size_t count = elements_of(r, &r->theirs);
+    int rc = accumulate_arrays(r, (part_t){0, operands}, operand, result, completion);
+    if (OMPI_SUCCESS == rc && operands < count && NULL != r->result.datatype) {
+        const ptrdiff_t extent = r->element->super.ub - r->element->super.lb;
+        call_t rest = *r;
+        rest.core_op = RMALOCK_OP_NO_OP;
+        rest.kernels = kernels_of(r->op, rest.core_op, r->element);
+        rc = accumulate_arrays(&rest, (part_t){operands, count - operands}, NULL,
+                               result + (ptrdiff_t)operands * extent, completion);
+    }
+    return rc;
+}
+
 /* Any types: origin and result become contiguous arrays and back. */
 static int accumulate_types(const call_t* r) {
-    const size_t count =
-        (size_t)r->theirs.count * r->theirs.datatype->super.size / r->element->super.size;
+    const size_t count = elements_of(r, &r->theirs);
+    size_t operands = count;
     native_t operand = {NULL, NULL}, result = {NULL, NULL};
     int rc = OMPI_SUCCESS;
     if (NULL != r->origin.datatype) {
-        rc = native_open(&operand, &r->origin, count, r->element);
+        if (elements_of(r, &r->origin) < count) {
+            operands = elements_of(r, &r->origin);
+        }
+        rc = native_open(&operand, &r->origin, operands, r->element);
         if (OMPI_SUCCESS == rc && NULL != operand.copy) {
             rc = ompi_datatype_sndrcv(r->origin.addr, r->origin.count, r->origin.datatype,
-                                      operand.copy, (int32_t)count, r->element);
+                                      operand.copy, (int32_t)operands, r->element);
         }
     }
     if (OMPI_SUCCESS == rc && NULL != r->result.datatype) {
@@ -260,8 +293,8 @@ static int accumulate_types(const call_t* r) {
     }
     if (OMPI_SUCCESS == rc) {
         rmalock_completion_t arrived = {0};
-        rc = accumulate_arrays(r, count, operand.array, result.array,
-                               NULL != result.copy ? &arrived : r->completion);
+        rc = accumulate_operands(r, operands, operand.array, result.array,
+                                 NULL != result.copy ? &arrived : r->completion);
         if (OMPI_SUCCESS == rc && NULL != result.copy) {
             rc = osc_rmalock_error(rmalock_completion_wait(osc_rmalock_window(r->win), &arrived));
         }
@@ -284,38 +317,13 @@ static int refuse_gpu(const call_t* r, const char* name, const buffer_t* buffer)
                                         buffer->datatype);
 }
 
-static size_t elements_of(const call_t* r, const buffer_t* buffer) {
-    return (size_t)buffer->count * buffer->datatype->super.size / r->element->super.size;
-}
-
-static int refuse_count(const call_t* r, const char* what) {
-    return osc_rmalock_error(
-        rmalock_refuse(osc_rmalock_window(r->win), RMALOCK_ERR_COUNT, r->call, r->target, what));
-}
-
-/* The origin's data only have to fit (MPI 4.0, 12.3.1 and 12.3.4): of elements at the target for which
- * it has none, all are left alone, and fetched if none is combined. */
-static int fit_origin(call_t* r) {
-    const size_t theirs = elements_of(r, &r->theirs);
-    if (NULL != r->result.datatype && elements_of(r, &r->result) < theirs) {
-        return refuse_count(r, "room for fewer elements than it fetches");
-    }
-    const size_t mine = NULL == r->origin.datatype ? theirs : elements_of(r, &r->origin);
-    if (mine >= theirs) {
-        return OMPI_SUCCESS;
-    }
-    const size_t bytes = mine * r->element->super.size;
-    if (NULL == r->result.datatype && 0 == bytes % r->theirs.datatype->super.size) {
-        r->theirs.count = (osc_rmalock_count_t)(bytes / r->theirs.datatype->super.size);
-        return OMPI_SUCCESS;
-    }
-    if (0 != mine) {
-        return refuse_count(r, "fewer operands than elements at the target");
-    }
-    r->core_op = RMALOCK_OP_NO_OP;
-    r->kernels = kernels_of(r->op, r->core_op, r->element);
-    r->origin = (buffer_t){NULL, 0, NULL};
-    return OMPI_SUCCESS;
+/* Of what would be fetched the rest would have no place. */
+static int check_room(const call_t* r) {
+    return NULL == r->result.datatype || elements_of(r, &r->result) >= elements_of(r, &r->theirs)
+               ? OMPI_SUCCESS
+               : osc_rmalock_error(rmalock_refuse(osc_rmalock_window(r->win), RMALOCK_ERR_COUNT,
+                                                  r->call, r->target,
+                                                  "room for fewer elements than it fetches"));
 }
 
 /* Everything that accumulate below does not do at once. Not inline, so that accumulate is. */
@@ -335,7 +343,7 @@ static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (RMALOCK_OP_NO_OP == r->core_op) {
         r->origin = (buffer_t){NULL, 0, NULL};
     }
-    int rc = fit_origin(r);
+    int rc = check_room(r);
     if (OMPI_SUCCESS == rc) {
         rc = refuse_gpu(r, "origin_addr", &r->origin);
     }

@@ -15,16 +15,48 @@ static void rewind_runs(void* state) {
                                              &side->convertor);
     side->prepared = true;
     side->done = false;
+    side->ahead = side->skipped;
+    side->left = side->layout.bytes;
 }
 
-static size_t next_runs(void* state, struct iovec* runs, size_t max) {
-    osc_rmalock_side_t* side = (osc_rmalock_side_t*)state;
+static size_t runs_of_all(osc_rmalock_side_t* side, struct iovec* runs, size_t max) {
     uint32_t count = (uint32_t)max;
     size_t bytes = 0;
     if (side->done) {
         return 0;
     }
     side->done = 0 != opal_convertor_raw(&side->convertor, runs, &count, &bytes);
+    return count;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* What the part has of these runs. */
+static size_t keep_part(osc_rmalock_side_t* side, struct iovec* runs, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t before = least(side->ahead, runs[i].iov_len);
+        const size_t bytes = least(side->left, runs[i].iov_len - before);
+        side->ahead -= before;
+        side->left -= bytes;
+        if (0 != bytes) {
+            runs[kept++] = (struct iovec){(char*)runs[i].iov_base + before, bytes};
+        }
+    }
+    return kept;
+}
+
+static size_t next_runs(void* state, struct iovec* runs, size_t max) {
+    osc_rmalock_side_t* side = (osc_rmalock_side_t*)state;
+    if (!side->is_part) {
+        return runs_of_all(side, runs, max);
+    }
+    size_t count = 0;
+    while (0 == count && !side->done && 0 != side->left) {
+        count = keep_part(side, runs, runs_of_all(side, runs, max));
+    }
     return count;
 }
 
@@ -41,6 +73,8 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
                            const struct ompi_datatype_t* datatype) {
     rmalock_layout_t* layout = &side->layout;
     side->prepared = false;
+    side->is_part = false;
+    side->skipped = 0;
     layout->bytes = datatype->super.size * count;
     set_span(layout, count, datatype);
     layout->contiguous =
@@ -55,6 +89,16 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
     layout->state = side;
     layout->next = next_runs;
     layout->rewind = rewind_runs;
+}
+
+void osc_rmalock_side_take_part(osc_rmalock_side_t* side, size_t skipped, size_t bytes) {
+    side->layout.bytes = bytes;
+    if (side->layout.contiguous) {
+        side->layout.base += skipped;
+        return;
+    }
+    side->is_part = true;
+    side->skipped = skipped;
 }
 
 void osc_rmalock_side_close(osc_rmalock_side_t* side) {

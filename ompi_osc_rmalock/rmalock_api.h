@@ -31,8 +31,7 @@ typedef enum rmalock_status {
     /* MPI_ERR_BUFFER: the origin, result or compare address is in memory of a GPU, which the CPU
      * cannot touch */
     RMALOCK_ERR_BUFFER = 1,
-    /* MPI_ERR_COUNT: an accumulate with room for fewer results than it fetches; or with fewer operands
-     * than elements at the target, where it fetches as well, or they end within a target type */
+    /* MPI_ERR_COUNT: an accumulate with room for fewer results than it fetches */
     RMALOCK_ERR_COUNT = 2,
     /* MPI_ERR_TYPE: an accumulate whose type has not a single predefined element type */
     RMALOCK_ERR_TYPE = 3,

@@ -28,9 +28,9 @@ bool Worker::Goal::reached() const {
            (words == 0 || peer->words_way() != WordsWay::greeted);
 }
 
-/// Begins a flush unless one that covers the goal is under way; false while part of it is queued,
-/// or gets are under way that a flush would say nothing about that their answers do not.
-bool Worker::begin_flush(Goal& goal) {
+/// Begins a flush unless one that covers the goal is under way; false while part of it is queued. Where
+/// all are gets their answers say as much, and come without a flush: so these are looked for first.
+bool Worker::begin_flush(const Goal& goal) {
     Peer& peer = *goal.peer;
     if (peer.lost())
         return true;
@@ -57,8 +57,8 @@ bool Worker::begin_flush(Goal& goal) {
     return true;
 }
 
-/// Other threads may go on posting gets, so that some are always under way: after so many looks a flush
-/// of UCX's is begun, which waits only for those so far.
+/// Other threads may go on posting gets, so that some are always under way: after kMostLooks a flush of
+/// UCX's is begun, which waits only for those so far.
 bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
     if (peer.outstanding() != 0)
         return false;
@@ -72,19 +72,14 @@ bool Worker::finish_reads(Peer& peer, std::uint64_t posted) {
 void Worker::flush_early(Peer& peer) {
     if (peer.queue_ == nullptr && peer.flushing_.load(std::memory_order_relaxed) <=
                                       peer.flushed_.load(std::memory_order_relaxed))
-        begin_flush_of(peer, peer.issued_.load(std::memory_order_relaxed));
-}
-
-bool Worker::begin_flush_of(Peer& peer, std::uint64_t posted) {
-    Goal goal{&peer, posted, 0};
-    return begin_flush(goal);
+        begin_flush({&peer, peer.issued_.load(std::memory_order_relaxed), 0});
 }
 
 /// Side by side: every flush begins as soon as its peer's requests are issued, whatever the others
 /// do.
 void Worker::flush_until(const fabric::Waiter& waiter, std::vector<Goal> goals) {
     std::vector<Goal> queued = goals;
-    const auto begin = [this](Goal& goal) { return begin_flush(goal); };
+    const auto begin = [this](const Goal& goal) { return begin_flush(goal); };
     {
         const Lock lock = locked();
         counters_.flushes += goals.size();
@@ -174,7 +169,7 @@ bool Worker::flush_words(const fabric::Waiter& waiter) {
 
 /// Where other threads go on posting, what is complete at the peer will do.
 void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
-    Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0, kMostLooks};
+    const Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0, kMostLooks};
     unsigned looks = 0;
     bool begun = false;
     wait_for(waiter, [&] {
@@ -182,8 +177,9 @@ void Worker::flush_local(const fabric::Waiter& waiter, Peer& peer) {
             return true;
         if (looks++ < kMostLooks)
             return false;
-        if (const Lock lock(mutex_, std::try_to_lock); lock && !begun)
-            begun = begin_flush(goal);
+        if (!begun)
+            if (const Lock lock(mutex_, std::try_to_lock); lock)
+                begun = begin_flush(goal);
         return begun && goal.reached();
     });
 }

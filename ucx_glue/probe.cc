@@ -29,7 +29,7 @@ bool Worker::answers(Peer& peer, Atomic kind, RemoteAddress address, const Remot
     if (kind == Atomic::add) {
         post_add(peer, address, key, 1);
         // Relaxed: this thread has posted it.
-        Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0};
+        const Goal goal{&peer, peer.posted_.load(std::memory_order_relaxed), 0};
         Lock lock = locked();
         const bool begun = begin_flush(goal);
         lock.unlock();

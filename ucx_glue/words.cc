@@ -208,7 +208,7 @@ std::uint64_t Worker::fetch_then_read(const fabric::Waiter& waiter, Peer& peer,
         }
         behind = &begin_read(peer, both.read, key, both.words);
     }
-    Goal goal{&peer, peer.data_.load(std::memory_order_relaxed), 0}; // relaxed: locked
+    const Goal goal{&peer, peer.data_.load(std::memory_order_relaxed), 0}; // relaxed: locked
     const bool flushes = both.behind_puts && begin_flush(goal);
     lock.unlock();
     const std::uint64_t before = fetched(waiter, fetch);

@@ -293,7 +293,7 @@ class Worker {
         Peer* peer;
         std::uint64_t posted;
         std::uint64_t words;
-        unsigned looks = 0; ///< for such a moment, so far
+        mutable unsigned looks = 0; ///< for a moment without gets, so far
         bool reached() const;
     };
 
@@ -342,8 +342,7 @@ class Worker {
     static bool all_is_ordered(Peer& peer);
     static bool puts_are_ordered(Peer& peer);
     void fence();
-    bool begin_flush(Goal& goal);
-    bool begin_flush_of(Peer& peer, std::uint64_t posted);
+    bool begin_flush(const Goal& goal);
     static constexpr unsigned kMostLooks = 1000; ///< for a moment without gets
     void flush_early(Peer& peer);
     bool finish_reads(Peer& peer, std::uint64_t posted);

@@ -118,6 +118,14 @@ class Outbox final : public Departing {
     bool used() const { return used_.load(std::memory_order_relaxed); }
     /// Whether all results are there.
     bool results_done() const { return results_.done(); }
+    /// What has_results_of() takes for those that were asked for so far: other threads go on asking.
+    std::uint64_t asked_so_far() {
+        const std::lock_guard lock(mutex_);
+        return expected_;
+    }
+    bool has_results_of(std::uint64_t asked) const {
+        return results_.done() || applied_up_to(asked);
+    }
 
   private:
     /// Whether a message asks for word that it has been applied.

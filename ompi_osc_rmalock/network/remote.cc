@@ -137,8 +137,9 @@ void Remote::flush_local(Rank target) {
     Reachable& there = reachable(target);
     network_.departures().send_all();
     there.outbox.depart();
+    const std::uint64_t asked = there.outbox.asked_so_far();
     worker().flush_local(waiter_, *there.peer);
-    worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.results_done(); });
+    worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_results_of(asked); });
 }
 
 std::vector<Remote::Reachable*> Remote::recipients() {
@@ -152,12 +153,15 @@ std::vector<Remote::Reachable*> Remote::recipients() {
 
 void Remote::flush_local_all() {
     network_.departures().send_all();
-    const std::vector<Reachable*> all = recipients();
-    for (Reachable* there : all)
+    std::vector<std::pair<Reachable*, std::uint64_t>> asked;
+    for (Reachable* there : recipients()) {
         there->outbox.depart();
+        asked.emplace_back(there, there->outbox.asked_so_far());
+    }
     worker().flush_local_all(waiter_);
-    for (Reachable* there : all)
-        worker().wait_for(waiter_, *there->peer, [&] { return there->outbox.results_done(); });
+    for (const auto& [there, number] : asked)
+        worker().wait_for(waiter_, *there->peer,
+                          [&] { return there->outbox.has_results_of(number); });
 }
 
 /// A flush does not wait for one that has gone.

@@ -572,33 +572,76 @@ static void expect_ints(const struct window* w, int target, const int* expected)
         CHECK_EQ(expected[i], seen[i]);
 }
 
+/// As many operands as given, for six elements at the target: fetches what was there, of all of them.
+static void add_to_six(const struct window* w, int target, int operands, MPI_Datatype theirs,
+                       int count, int distance) {
+    const int ones[] = {1, 1, 1, 1, 1, 1};
+    int fetched[6], expected[6];
+    for (int i = 0; i < 6; ++i)
+        OK(MPI_Get(&expected[i], 1, MPI_INT, target, at(w, target, 4 * (MPI_Aint)(i * distance)), 1,
+                   MPI_INT, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    OK(MPI_Get_accumulate(operands != 0 ? ones : NULL, operands, MPI_INT, fetched, 6, MPI_INT,
+                          target, at(w, target, 0), count, theirs, MPI_SUM, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < 6; ++i)
+        CHECK_EQ(expected[i], fetched[i]);
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, fetched, 6, MPI_INT, target, at(w, target, 0), count,
+                          theirs, MPI_NO_OP, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < 6; ++i)
+        CHECK_EQ(expected[i] + (i < operands), fetched[i]);
+}
+
+/// Pairs with a gap behind them: two operands for three elements.
+static void fewer_pairs(const struct window* w, int target) {
+    struct {
+        double value;
+        int index;
+    } low[3] = {{1, 1}, {2, 2}, {3, 3}}, high[2] = {{10, 4}, {20, 5}}, before[3], after[3];
+    OK(MPI_Accumulate(low, 3, MPI_DOUBLE_INT, target, at(w, target, 0), 3, MPI_DOUBLE_INT,
+                      MPI_REPLACE, w->win));
+    OK(MPI_Get_accumulate(high, 2, MPI_DOUBLE_INT, before, 3, MPI_DOUBLE_INT, target,
+                          at(w, target, 0), 3, MPI_DOUBLE_INT, MPI_MAXLOC, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    OK(MPI_Get(after, 3, MPI_DOUBLE_INT, target, at(w, target, 0), 3, MPI_DOUBLE_INT, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < 3; ++i) {
+        CHECK_EQ(low[i].index, before[i].index);
+        CHECK_REAL(low[i].value, before[i].value);
+        CHECK_EQ(i < 2 ? high[i].index : low[i].index, after[i].index);
+        CHECK_REAL(i < 2 ? high[i].value : low[i].value, after[i].value);
+    }
+}
+
 /// What an accumulate brings only has to fit: elements that it has nothing for stay as they are.
 static void fewer_operands(void) {
     struct window w;
-    if (!window_open(&w, ROOM * sizeof(int), 1))
+    if (!window_open(&w, 2 * ROOM * sizeof(int), 1))
         return;
     clear(&w);
-    const int t = (T.rank + 1) % T.ranks, none[ROOM] = {0}, ones[2] = {1, 1};
-    int fetched[ROOM];
-    MPI_Datatype every_other;
-    OK(MPI_Type_vector(2, 1, 2, MPI_INT, &every_other));
-    OK(MPI_Type_commit(&every_other));
+    const int t = (T.rank + 1) % T.ranks, none[ROOM] = {0}, ones[3] = {1, 1, 1};
+    MPI_Datatype every_other, three;
+    OK(MPI_Type_vector(3, 1, 2, MPI_INT, &every_other));
+    OK(MPI_Type_create_resized(every_other, 0, 6 * sizeof(int), &three));
+    OK(MPI_Type_commit(&three));
     OK(MPI_Win_lock_all(0, w.win));
     OK(MPI_Accumulate(NULL, 0, MPI_INT, t, at(&w, t, 0), 1, MPI_INT, MPI_SUM, w.win));
     OK(MPI_Accumulate(NULL, 0, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT, MPI_REPLACE, w.win));
     expect_ints(&w, t, none);
     OK(MPI_Accumulate(ones, 1, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT, MPI_SUM, w.win));
-    OK(MPI_Accumulate(ones, 2, MPI_INT, t, at(&w, t, 4), 2, every_other, MPI_SUM, w.win));
-    const int added[ROOM] = {1, 1, 0, 1};
+    OK(MPI_Accumulate(ones, 3, MPI_INT, t, at(&w, t, 4), 1, three, MPI_SUM, w.win));
+    OK(MPI_Accumulate(ones, 2, MPI_INT, t, at(&w, t, 4), 1, three, MPI_SUM, w.win));
+    const int added[ROOM] = {1, 2, 0, 2, 0, 1};
     expect_ints(&w, t, added);
-    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, fetched, ROOM, MPI_INT, t, at(&w, t, 0), ROOM, MPI_INT,
-                          MPI_SUM, w.win));
-    OK(MPI_Win_flush(t, w.win));
-    for (int i = 0; i < ROOM; ++i)
-        CHECK_EQ(added[i], fetched[i]);
-    expect_ints(&w, t, added);
+    for (int operands = 0; operands <= 6; ++operands) {
+        add_to_six(&w, t, operands, MPI_INT, 6, 1);
+        add_to_six(&w, t, operands, three, 2, 2);
+    }
+    fewer_pairs(&w, t);
     OK(MPI_Win_unlock_all(w.win));
     MPI_Type_free(&every_other);
+    MPI_Type_free(&three);
     window_close(&w);
 }
 

@@ -26,7 +26,7 @@ enum doing { STARTS, CREATES, WAITS, HOLDS, MEETS, FREES, ENDS };
 struct line {
     int64_t pid, doing, rounds, locks;
     int64_t descriptors, maps, segments, heap, resident; // as they were when no window was open
-    int64_t held; // locks: a bit for each rank of MPI_COMM_WORLD
+    int64_t held; // the targets that it has locked: a bit for each rank of MPI_COMM_WORLD
     int64_t unused[6];
 };
 

@@ -528,6 +528,7 @@ static void flushes_beside_gets(void) {
         OK(MPI_Get(seen, 1, MPI_INT64_T, t, at(&mine, t, 0), 1, MPI_INT64_T, mine.win));
         OK(MPI_Put(&rank, 1, MPI_INT64_T, t, at(&mine, t, 1), 1, MPI_INT64_T, mine.win));
         OK(MPI_Win_flush_local(t, mine.win));
+        OK(MPI_Win_flush(t, mine.win));
         OK(MPI_Get(seen + 1, 1, MPI_INT64_T, t, at(&mine, t, 1), 1, MPI_INT64_T, mine.win));
         OK(MPI_Win_unlock(t, mine.win));
         CHECK_EQ(rank, seen[1]);
