@@ -28,7 +28,8 @@ static rmalock_counters_t counters_of(void* object) {
     rmalock_counters_t read;
     memset(&read, 0, sizeof read);
     if (NULL != win && NULL != win->w_osc_module &&
-        osc_rmalock_module_template.osc_free == win->w_osc_module->osc_free) {
+        osc_rmalock_module_template.osc_win_shared_query ==
+            win->w_osc_module->osc_win_shared_query) { /* osc_free may be another one */
         rmalock_window_counters(osc_rmalock_window(win), &read);
     }
     return read;

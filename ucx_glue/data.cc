@@ -94,6 +94,7 @@ void Callbacks::finish_posted(Operation& operation) {
 void Callbacks::posted(void* request, ucs_status_t status, void* operation) {
     auto& posted = *static_cast<Operation*>(operation);
     Worker& worker = *posted.worker;
+    posted.peer->gave_a_sign_ |= status == UCS_OK;
     if (posted.is_posted && status == UCS_OK) {
         finish_posted(posted);
     } else {
@@ -115,8 +116,8 @@ void Worker::put(Peer& peer, const void* origin, std::size_t bytes, RemoteAddres
     const Lock lock = locked();
     ++counters_.puts;
     // The queue has one pointer for puts and gets; a put only reads from it.
-    post({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
-          QueuedTransfer::Kind::put});
+    post_pieces({&peer, key.get(), address, const_cast<void*>(origin), bytes, completion,
+                 QueuedTransfer::Kind::put});
     if (bytes >= kLong)
         flush_early(peer);
 }
@@ -127,7 +128,20 @@ void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress addr
         return;
     const Lock lock = locked();
     ++counters_.gets;
-    post({&peer, key.get(), address, origin, bytes, completion, QueuedTransfer::Kind::get});
+    post_pieces({&peer, key.get(), address, origin, bytes, completion, QueuedTransfer::Kind::get});
+}
+
+/// The end of each piece is a sign that the peer is there (check_peers).
+void Worker::post_pieces(QueuedTransfer all) {
+    constexpr std::uint64_t kPiece = 64 << 20;
+    const std::uint64_t bytes = all.bytes_or_operand;
+    for (std::uint64_t done = 0; done < bytes; done += kPiece) {
+        QueuedTransfer piece = all;
+        piece.address += done;
+        piece.origin = static_cast<std::byte*>(all.origin) + done;
+        piece.bytes_or_operand = std::min(kPiece, bytes - done);
+        post(piece);
+    }
 }
 
 void Worker::element(Peer& peer, const ElementAtomic& what, RemoteAddress address,

@@ -13,6 +13,7 @@ void Callbacks::finish_flush(Operation& operation) {
 
 void Callbacks::flushed(void* request, ucs_status_t status, void* operation) {
     auto& flush = *static_cast<Operation*>(operation);
+    flush.peer->gave_a_sign_ |= status == UCS_OK;
     if (status == UCS_OK)
         finish_flush(flush);
     else

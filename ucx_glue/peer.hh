@@ -140,10 +140,11 @@ class Peer : private PeerState {
     Count flushed_{0};   ///< complete at the peer
     // Words that were sent, counted apart: they wait in no queue, and UCX's flush does not cover
     // them.
-    Count words_sent_{0};  ///< sent
-    Count asked_{0};       ///< of them: the peer was asked to say when it has stored them
-    Count words_acked_{0}; ///< and has said so
-    bool listed_ = false;  ///< is in the worker's list of peers to flush
+    Count words_sent_{0};      ///< sent
+    Count asked_{0};           ///< of them: the peer was asked to say when it has stored them
+    Count words_acked_{0};     ///< and has said so
+    bool listed_ = false;      ///< is in the worker's list of peers to flush
+    bool gave_a_sign_ = false; ///< something was complete since the worker looked (check_peers)
     std::unique_ptr<std::deque<QueuedTransfer>>
         queue_; ///< posted, not issued; null while there is none
 };

@@ -33,7 +33,8 @@ constexpr std::uint32_t kManyVisits = 8;
 
 /// Asks for short time slices: Linux (6.12 and newer) then lets the calling thread run at once when
 /// it wakes, where it would otherwise wait for a whole slice of a thread that computes, 3 ms. A
-/// wish, like a nice value; older systems ignore or refuse it.
+/// wish, like a nice value; older systems ignore or refuse it. Policy and nice value stay those of the
+/// process.
 void ask_for_short_slices() {
     struct { // as in linux/sched/types.h, which cannot be included beside sched.h
         std::uint32_t size, sched_policy;
@@ -42,8 +43,10 @@ void ask_for_short_slices() {
         std::uint32_t sched_priority;
         std::uint64_t sched_runtime, sched_deadline, sched_period;
     } wish{};
+    if (syscall(SYS_sched_getattr, 0, &wish, sizeof wish, 0) != 0 ||
+        wish.sched_policy != SCHED_OTHER)
+        return;
     wish.size = sizeof wish;
-    wish.sched_policy = SCHED_OTHER;
     wish.sched_runtime = 100'000; // nanoseconds, the shortest there is
     (void)syscall(SYS_sched_setattr, 0, &wish, 0);
 }

@@ -2,13 +2,15 @@
 // silent host up after a quarter of an hour, and where nothing is under way never.
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "ucx_glue/callbacks.hh"
 
 namespace rmalock::ucx {
 
 /// A pulse that is not answered is late only if this process ran all the time: one that was
-/// stopped, as its peers may have been, begins anew. So does one in which no thread waited.
+/// stopped, as its peers may have been, begins anew. So does one in which no thread waited. The pulse may
+/// stand behind data that take longer; as long as some of these arrive, the peer is there.
 void Worker::check_peers(Clock::duration timeout) {
     const Clock::time_point now = Clock::now();
     const Clock::duration since = now - checked_.load(std::memory_order_relaxed);
@@ -19,7 +21,8 @@ void Worker::check_peers(Clock::duration timeout) {
     const bool anew = since > 2 * timeout / kPulses || !somebody_inside();
     peers_.each([&](Peer& peer) {
         const bool asked = peer.contact() == Contact::pulsed;
-        if (asked && anew)
+        const bool gave_a_sign = std::exchange(peer.gave_a_sign_, false);
+        if (asked && (anew || gave_a_sign))
             peer.pulsed(now);
         else if (asked && now - peer.pulsed_at() > timeout)
             lose(peer,

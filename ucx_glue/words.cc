@@ -48,6 +48,7 @@ void Callbacks::finish_fetch(Operation& operation) {
 
 void Callbacks::fetched(void* request, ucs_status_t status, void* operation) {
     auto& fetch = *static_cast<Operation*>(operation);
+    fetch.peer->gave_a_sign_ |= status == UCS_OK;
     if (status == UCS_OK)
         finish_fetch(fetch);
     else

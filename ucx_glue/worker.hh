@@ -325,6 +325,7 @@ class Worker {
     void issue(const QueuedTransfer& request);
     bool has_room(const Peer& peer) const;
     void close(const std::vector<Peer*>& peers);
+    void post_pieces(QueuedTransfer all);
     bool issue_queued();
     bool rounds();
     void take_failure(const std::string& text);

@@ -33,11 +33,17 @@ int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
     return 0;
 }
 
-Exposed Remote::exposed() const {
-    return {.state = reinterpret_cast<ucx::RemoteAddress>(state_base_),
-            .memory = reinterpret_cast<ucx::RemoteAddress>(memory_base_),
-            .state_key = state_.key(),
-            .memory_key = memory_.key()};
+int Remote::exposed(Exposed& mine) const {
+    try {
+        mine.state = reinterpret_cast<ucx::RemoteAddress>(state_base_);
+        mine.memory = reinterpret_cast<ucx::RemoteAddress>(memory_base_);
+        mine.state_key = state_.key();
+        mine.memory_key = memory_.key();
+    } catch (const ucx::Error& error) {
+        report(0, "%s", error.what());
+        return EIO;
+    }
+    return 0;
 }
 
 void Remote::open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter) {

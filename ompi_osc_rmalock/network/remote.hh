@@ -31,8 +31,8 @@ class Remote final : public fabric::RemoteWords {
     /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
     int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);
 
-    /// What the other ranks have to know of it (exchange.hh).
-    Exposed exposed() const;
+    /// What the other ranks have to know of it (exchange.hh). Returns the same.
+    int exposed(Exposed& mine) const;
 
     /// From here on ranks can be reached.
     void open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter);

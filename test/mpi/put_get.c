@@ -475,6 +475,32 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
+/// Between nodes more than 64 MiB go in pieces.
+static void longer_than_a_piece(void) {
+    enum { INTS = (64 << 20) / (int)sizeof(int) + 3000 };
+    struct window w;
+    const int t = T.ranks - 1;
+    if (!window_open(&w, (T.rank == t ? INTS : 1) * (MPI_Aint)sizeof(int), 1))
+        return;
+    if (T.rank == 0) {
+        int* const mine = malloc(INTS * sizeof(int));
+        long wrong = 0;
+        for (int i = 0; i < INTS; ++i)
+            mine[i] = 3 * i;
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, t, 0, w.win));
+        OK(MPI_Put(mine, INTS, MPI_INT, t, at(&w, t, 0), INTS, MPI_INT, w.win));
+        OK(MPI_Win_flush(t, w.win));
+        memset(mine, 0, INTS * sizeof(int));
+        OK(MPI_Get(mine, INTS, MPI_INT, t, at(&w, t, 0), INTS, MPI_INT, w.win));
+        OK(MPI_Win_unlock(t, w.win));
+        for (int i = 0; i < INTS; ++i)
+            wrong += mine[i] != 3 * i;
+        CHECK_EQ(0, wrong);
+        free(mine);
+    }
+    window_close(&w);
+}
+
 // --- A longer origin ---------------------------------------------------------------------------
 
 enum { LONGER = 3 }; // times as long as the target side
@@ -638,6 +664,7 @@ static const struct test_case cases[] = {
      .run = displacement_units_differ,
      .each = IN_CREATE | IN_ALLOCATE | IN_SHARED},
     {.name = "beyond_2_gib", .run = beyond_2_gib, .each = IN_ANY, .deep = true},
+    {.name = "longer_than_a_piece", .run = longer_than_a_piece, .each = IN_ALLOCATE},
     {.name = "origin_is_longer", .run = origin_is_longer, .each = IN_ANY},
     {.name = "sync_in_a_loop", .run = sync_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},
     {.name = "flush_in_a_loop", .run = flush_in_a_loop, .each = IN_ALLOCATE, .min_ranks = 2},

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "fabric/layout.hh"
@@ -19,12 +21,18 @@ std::size_t whole_lines(std::size_t bytes) {
     return (bytes + fabric::kCacheLine - 1) / fabric::kCacheLine * fabric::kCacheLine;
 }
 
-/// For a window, by its rank 0.
+/// For a window, by its rank 0: another one than that of windows before. Where the system gives no
+/// random ones, one that is unlikely to repeat.
 std::uint64_t random_number() {
     std::uint64_t number = 0;
-    while (getrandom(&number, sizeof number, 0) != sizeof number)
-        continue; // interrupted
-    return number;
+    ssize_t bytes;
+    do
+        bytes = getrandom(&number, sizeof number, 0);
+    while (bytes < 0 && errno == EINTR);
+    if (bytes == sizeof number)
+        return number;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    return static_cast<std::uint64_t>(now) ^ static_cast<std::uint64_t>(getpid()) << 40;
 }
 
 } // namespace
