@@ -119,6 +119,7 @@ class Peer : private PeerState {
     ucp_ep* endpoint_ = nullptr;       ///< created on first use
     ucp_ep* words_endpoint_ = nullptr; ///< see WordsWay
     std::size_t held_ = 0;             ///< see Worker::hold
+    bool parted_ = false;              ///< was held, and is not any more
     // Puts, gets, posted words and atomics on data, counted in the order in which they were posted.
     // A flush covers what had been issued when it began; counts, not a flag, since other threads post while it is
     // under way.

@@ -85,7 +85,8 @@ bool Worker::has_room_for_words() {
     if (!takes_descriptors_)
         return true;
     const Descriptors::Count& now = descriptors_.recent();
-    const std::size_t unconnected = peers_.count() - connected_;
+    const std::size_t known = peers_.count(), done_with = connected_ + parted_;
+    const std::size_t unconnected = known > done_with ? known - done_with : 0;
     return now.left() >= unconnected + 2 * Descriptors::reserve(now.limit);
 }
 

@@ -97,18 +97,24 @@ void Worker::disconnect() {
 void Worker::hold(const std::vector<Peer*>& peers) {
     const Lock lock = locked();
     for (Peer* peer : peers)
-        ++peer->held_;
+        if (peer->held_++ == 0)
+            parted_ -= std::exchange(peer->parted_, false);
 }
 
-void Worker::release(const std::vector<Peer*>& peers) {
+std::vector<std::uint64_t> Worker::release(const std::vector<Peer*>& peers) {
     std::vector<Peer*> last;
+    std::vector<std::uint64_t> numbers;
     {
         const Lock lock = locked();
         for (Peer* peer : peers)
-            if (--peer->held_ == 0)
+            if (--peer->held_ == 0) {
                 last.push_back(peer);
+                numbers.push_back(peer->number_);
+                parted_ += !std::exchange(peer->parted_, true);
+            }
     }
     close(last);
+    return numbers;
 }
 
 Peer* Worker::find(PeerId id) const {

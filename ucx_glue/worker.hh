@@ -73,9 +73,10 @@ class Worker {
     void disconnect();
     /// For peers that may go before this process does: release closes, in bounded time, the
     /// endpoints of those that nobody holds any more. Nothing may be outstanding, on either side,
-    /// and the peers do the same. The next use opens another endpoint.
+    /// and the peers do the same. The next use opens another endpoint. Returns what introduce() was told
+    /// as the number of each of these.
     void hold(const std::vector<Peer*>& peers);
-    void release(const std::vector<Peer*>& peers);
+    std::vector<std::uint64_t> release(const std::vector<Peer*>& peers);
 
     /// The address by which other processes open endpoints to this one.
     const Bytes& address() const { return address_; }
@@ -401,6 +402,7 @@ class Worker {
 
     Peers peers_;
     std::size_t connected_ = 0; ///< peers with an endpoint
+    std::size_t parted_ = 0;    ///< those that were released, and may be gone
     Descriptors descriptors_;
     bool takes_descriptors_ = false;
     bool near_ = false; ///< the limit of descriptors was near when looked at last

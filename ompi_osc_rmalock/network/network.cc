@@ -268,6 +268,12 @@ void Network::reaches(std::span<const std::uint64_t> processes) {
     far_.insert(processes.begin(), processes.end());
 }
 
+void Network::forget(const std::vector<std::uint64_t>& processes) {
+    const std::lock_guard lock(mutex_);
+    for (const std::uint64_t process : processes)
+        far_.erase(process);
+}
+
 void Network::descriptors_near(const ucx::Descriptors::Count& now) {
     static std::atomic<bool> noted; // one thread finds false: relaxed would do, and this is rare
     if (Network* const network = get(); network != nullptr && !noted.exchange(true)) {

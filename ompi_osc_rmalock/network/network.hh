@@ -73,6 +73,8 @@ class Network {
     bool has_room_to_try(std::size_t others) const;
     /// A window has reached these, which are on other nodes.
     void reaches(std::span<const std::uint64_t> processes);
+    /// No window reaches these any more, and their job may end.
+    void forget(const std::vector<std::uint64_t>& processes);
     /// Tells once that the limit is near; any thread may come here, which a later progress() tells
     /// for: Open MPI's output is for its own.
     static void descriptors_near(const ucx::Descriptors::Count& now);

@@ -70,7 +70,7 @@ void Remote::withdraw() {
 }
 
 bool Remote::part_from_other_jobs() {
-    worker().release(std::exchange(of_other_jobs_, {}));
+    network_.forget(worker().release(std::exchange(of_other_jobs_, {})));
     return !one_job_;
 }
 
