@@ -256,18 +256,25 @@ static int accumulate_arrays(const call_t* r, part_t part, const void* operand, 
 }
 
 /* The origin's data only have to fit (MPI 4.0, 12.3.4): elements at the target for which it has none
- * stay as they are, and are fetched. */
+ * stay as they are, and are fetched. These go first, so that a range error has changed nothing; and as
+ * nothing may come any more behind an error, that is waited for. */
 static int accumulate_operands(const call_t* r, size_t operands, const void* operand, char* result,
                                rmalock_completion_t* completion) {
     const size_t count = elements_of(r, &r->theirs);
-    int rc = accumulate_arrays(r, (part_t){0, operands}, operand, result, completion);
-    if (OMPI_SUCCESS == rc && operands < count && NULL != r->result.datatype) {
+    if (operands < count && NULL != r->result.datatype) {
         const ptrdiff_t extent = r->element->super.ub - r->element->super.lb;
         call_t rest = *r;
         rest.core_op = RMALOCK_OP_NO_OP;
         rest.kernels = kernels_of(r->op, rest.core_op, r->element);
-        rc = accumulate_arrays(&rest, (part_t){operands, count - operands}, NULL,
-                               result + (ptrdiff_t)operands * extent, completion);
+        const int rc = accumulate_arrays(&rest, (part_t){operands, count - operands}, NULL,
+                                         result + (ptrdiff_t)operands * extent, completion);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    const int rc = accumulate_arrays(r, (part_t){0, operands}, operand, result, completion);
+    if (OMPI_SUCCESS != rc && NULL != completion) {
+        (void)rmalock_completion_wait(osc_rmalock_window(r->win), completion);
     }
     return rc;
 }

@@ -133,7 +133,7 @@ void Worker::get(Peer& peer, void* origin, std::size_t bytes, RemoteAddress addr
 
 /// The end of each piece is a sign that the peer is there (check_peers).
 void Worker::post_pieces(QueuedTransfer all) {
-    constexpr std::uint64_t kPiece = 64 << 20;
+    constexpr std::uint64_t kPiece = 8 << 20;
     const std::uint64_t bytes = all.bytes_or_operand;
     for (std::uint64_t done = 0; done < bytes; done += kPiece) {
         QueuedTransfer piece = all;

@@ -64,6 +64,8 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
     }
     const std::span rest(static_cast<const std::byte*>(data) + sizeof(Prefix),
                          bytes - sizeof(Prefix));
+    if (Peer* const sender = worker.find(prefix->sender); sender != nullptr)
+        sender->gave_a_sign_ = true;
     try {
         worker.options_.handler(prefix->sender, rest.first(prefix->header_bytes),
                                 rest.subspan(prefix->header_bytes));

@@ -614,6 +614,36 @@ static void fewer_pairs(const struct window* w, int target) {
     }
 }
 
+/// Pairs without the gap behind them, as a type of the program's has them.
+static void packed_pairs(const struct window* w, int target) {
+    enum { PAIRS = 3, PACKED = sizeof(double) + sizeof(int) };
+    struct {
+        double value;
+        int index;
+    } low[PAIRS] = {{1, 1}, {2, 2}, {3, 3}}, high[PAIRS] = {{10, 4}, {0, 5}, {20, 6}};
+    char bytes[PAIRS * PACKED];
+    MPI_Datatype packed;
+    OK(MPI_Type_create_resized(MPI_DOUBLE_INT, 0, PACKED, &packed));
+    OK(MPI_Type_commit(&packed));
+    OK(MPI_Accumulate(low, PAIRS, MPI_DOUBLE_INT, target, at(w, target, 0), PAIRS, packed,
+                      MPI_REPLACE, w->win));
+    OK(MPI_Accumulate(high, PAIRS, MPI_DOUBLE_INT, target, at(w, target, 0), PAIRS, packed,
+                      MPI_MAXLOC, w->win));
+    OK(MPI_Win_flush(target, w->win));
+    OK(MPI_Get(bytes, sizeof bytes, MPI_BYTE, target, at(w, target, 0), sizeof bytes, MPI_BYTE,
+               w->win));
+    OK(MPI_Win_flush(target, w->win));
+    for (int i = 0; i < PAIRS; ++i) {
+        double value;
+        int index;
+        memcpy(&value, bytes + i * PACKED, sizeof value);
+        memcpy(&index, bytes + i * PACKED + sizeof value, sizeof index);
+        CHECK_REAL(i == 1 ? low[i].value : high[i].value, value);
+        CHECK_EQ(i == 1 ? low[i].index : high[i].index, index);
+    }
+    MPI_Type_free(&packed);
+}
+
 /// What an accumulate brings only has to fit: elements that it has nothing for stay as they are.
 static void fewer_operands(void) {
     struct window w;
@@ -639,6 +669,7 @@ static void fewer_operands(void) {
         add_to_six(&w, t, operands, three, 2, 2);
     }
     fewer_pairs(&w, t);
+    packed_pairs(&w, t);
     OK(MPI_Win_unlock_all(w.win));
     MPI_Type_free(&every_other);
     MPI_Type_free(&three);

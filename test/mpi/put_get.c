@@ -475,9 +475,9 @@ static void flags_come_once(void) {
     window_close(&w);
 }
 
-/// Between nodes more than 64 MiB go in pieces.
+/// Between nodes more than 8 MiB go in pieces.
 static void longer_than_a_piece(void) {
-    enum { INTS = (64 << 20) / (int)sizeof(int) + 3000 };
+    enum { INTS = (20 << 20) / (int)sizeof(int) + 3000 };
     struct window w;
     const int t = T.ranks - 1;
     if (!window_open(&w, (T.rank == t ? INTS : 1) * (MPI_Aint)sizeof(int), 1))

@@ -175,7 +175,8 @@ void Accesses::send_accumulate(Rank target, const rmalock_combination_t& what,
     header.element_extent = static_cast<std::uint16_t>(what.element.extent);
     Batch batch(*remote_, target, header, what, network::as_completion(what.completion));
     const rmalock_layout_t& side = *what.target_side;
-    if (what.target_is_array || side.contiguous) {
+    const bool padded = what.element.size != what.element.extent;
+    if (what.target_is_array || (side.contiguous && !padded)) { // a type can pack padded elements
         batch.add(place.address + (side.contiguous ? side.base : 0), what.count);
     } else {
         ElementStarts starts(what.element, [&](std::uintptr_t at, std::size_t count) {
