@@ -145,7 +145,7 @@ class Peer : private PeerState {
     Count asked_{0};           ///< of them: the peer was asked to say when it has stored them
     Count words_acked_{0};     ///< and has said so
     bool listed_ = false;      ///< is in the worker's list of peers to flush
-    bool gave_a_sign_ = false; ///< something was complete since the worker looked (check_peers)
+    bool gave_a_sign_ = false; ///< something came of it since the worker looked (check_peers)
     std::unique_ptr<std::deque<QueuedTransfer>>
         queue_; ///< posted, not issued; null while there is none
 };
