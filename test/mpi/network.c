@@ -256,6 +256,36 @@ static void cut_midway(void) {
     put_across_the_cut(win);
 }
 
+/// More than the narrow link carries within the time after which a silent peer counts as lost.
+static void narrow_link(void) {
+    enum { INTS = 8 << 20 };
+    int* const mine = malloc(INTS * sizeof(int));
+    int* base;
+    MPI_Win win;
+    if (mine == NULL)
+        fail("no memory");
+    for (int i = 0; i < INTS; ++i)
+        mine[i] = 3 * i;
+    MPI_Win_allocate(rank == 1 ? INTS * (MPI_Aint)sizeof(int) : 0, sizeof(int), MPI_INFO_NULL,
+                     MPI_COMM_WORLD, (void*)&base, &win);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        const double begin = MPI_Wtime();
+        MPI_Put(mine, INTS, MPI_INT, 1, 0, INTS, MPI_INT, win);
+        MPI_Win_flush(1, win);
+        const double half = MPI_Wtime();
+        memset(mine, 0, INTS * sizeof(int));
+        MPI_Get(mine, INTS, MPI_INT, 1, 0, INTS, MPI_INT, win);
+        MPI_Win_unlock(1, win);
+        printf("put: %.1f s, get: %.1f s\n", half - begin, MPI_Wtime() - half);
+        for (int i = 0; i < INTS; ++i)
+            if (mine[i] != 3 * i)
+                fail("wrong data");
+    }
+    MPI_Win_free(&win);
+    free(mine);
+}
+
 enum { MANY = 3000, TRIES = 1000 };
 
 /// Seconds of the fastest of many: others on the machine make none of them faster.
@@ -543,6 +573,7 @@ int main(int argc, char** argv) {
                  {"silent_without_thread", silent_without_thread},
                  {"cut_link", cut_link},
                  {"cut_midway", cut_midway},
+                 {"narrow_link", narrow_link},
                  {"many", many},
                  {"fork_exit", fork_exit},
                  {"exit", plain_exit},
