@@ -399,8 +399,9 @@ static inline void osc_rmalock_meeting_progress(int (*progress)(void)) {
 #endif
 
 /* Has the launcher's PMIx server of this node remove a file when this process (4.1) or the job
- * (5.0) is gone. Without a server (singletons), or with one that does not offer it, nothing
- * happens. */
+ * (5.0) is gone, and returns when the server knows. Without a server (singletons), or with one that
+ * does not offer it, nothing happens. 4.1 does not wait for the answer: a question behind it, for
+ * what nobody publishes, comes back when the server has dealt with both. */
 static inline void osc_rmalock_remove_at_end(const char* path) {
 #if OMPI_MAJOR_VERSION >= 5
     pmix_info_t directive, *results = NULL;
@@ -412,7 +413,9 @@ static inline void osc_rmalock_remove_at_end(const char* path) {
     PMIX_INFO_DESTRUCT(&directive);
 #else
     if (NULL != opal_pmix.register_cleanup) {
+        uint64_t unused;
         (void)opal_pmix.register_cleanup((char*)path, false, false, false);
+        (void)osc_rmalock_published("rmalock.unpublished", osc_rmalock_process(), false, &unused);
     }
 #endif
 }
