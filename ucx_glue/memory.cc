@@ -53,7 +53,10 @@ RemoteKey::RemoteKey(Worker& worker, Peer& peer, std::span<const std::byte> key)
     if (key.empty())
         return;
     const auto lock = worker.locked();
-    check("unpack a key", ucp_ep_rkey_unpack(worker.endpoint(peer), key.data(), &key_));
+    ucp_ep* const to = worker.endpoint(peer);
+    if (to == nullptr)
+        throw PeerLost("UCX: " + worker.name_of(peer) + " has gone");
+    check("unpack a key", ucp_ep_rkey_unpack(to, key.data(), &key_));
 }
 
 RemoteKey::RemoteKey(RemoteKey&& other) noexcept

@@ -35,8 +35,7 @@ std::optional<Prefix> prefix_of(const void* data, std::size_t bytes,
 
 void Callbacks::finish_message(Message& message) {
     message.long_room.reset();
-    message.worker->message_bytes_in_flight_.fetch_sub(message.bytes, std::memory_order_relaxed);
-    message.worker->messages_in_flight_.fetch_sub(1, std::memory_order_release);
+    message.worker->give_room_back(message);
     message.worker->messages_.give_back(message);
 }
 
@@ -64,8 +63,11 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
     }
     const std::span rest(static_cast<const std::byte*>(data) + sizeof(Prefix),
                          bytes - sizeof(Prefix));
-    if (Peer* const sender = worker.find(prefix->sender); sender != nullptr)
+    if (Peer* const sender = worker.find(prefix->sender); sender != nullptr) {
+        if (sender->lost())
+            return UCS_OK; // what it is for may be gone
         sender->gave_a_sign_ = true;
+    }
     try {
         worker.options_.handler(prefix->sender, rest.first(prefix->header_bytes),
                                 rest.subspan(prefix->header_bytes));
@@ -73,6 +75,14 @@ ucs_status_t Callbacks::received(void* arg, const void*, std::size_t, void* data
         worker.take_failure(std::string("UCX: handle a message: ") + error.what());
     }
     return UCS_OK;
+}
+
+/// Once: UCX may keep what goes to a peer that was lost.
+void Worker::give_room_back(Message& message) {
+    if (!std::exchange(message.counts, false))
+        return;
+    message_bytes_in_flight_.fetch_sub(message.bytes, std::memory_order_relaxed);
+    messages_in_flight_.fetch_sub(1, std::memory_order_release);
 }
 
 /// The worker, locked, when one message more may go.
@@ -145,6 +155,8 @@ void Worker::send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint
     peer.words_sent_.fetch_add(1, std::memory_order_relaxed);
     list(peer);
     transmit_word(peer, message);
+    if (peer.begins_contact())
+        greet(peer, 0); // as send() does
     // One question at a time: an origin that sends many words at once goes on as it began. Relaxed:
     // all three change with the worker locked.
     if (peer.words_way() == WordsWay::met && peer.asked_.load(std::memory_order_relaxed) ==
@@ -159,6 +171,8 @@ void Worker::part_words(Peer& peer) {
         return;
     if (peer.words_may_part() && has_room_for_words()) {
         open(peer.words_endpoint_, peer);
+        if (peer.lost())
+            return;
         peer.words_greeted();
         transmit_by(peer, peer.words_endpoint_, kWordId,
                     bytes_of({WordMessage::Kind::ask, 0, Peer::kWordsGreeting}), {});
@@ -195,9 +209,14 @@ void Worker::ask(const Goal& goal) {
 
 /// The answer to the words of a peer: nothing, or that it is stored.
 void Callbacks::take_word(Worker& worker, PeerId from, const WordMessage& message) {
+    Peer* const sender =
+        worker.options_.goes_on_without_peers || message.kind >= WordMessage::Kind::ask
+            ? worker.find(from)
+            : nullptr;
+    if (sender != nullptr && sender->lost())
+        return; // the word may be gone
     if (message.kind != WordMessage::Kind::ask && message.kind != WordMessage::Kind::acked)
         return carry_out(message);
-    Peer* const sender = worker.find(from);
     if (sender == nullptr)
         raise("find the sender of a word", UCS_ERR_NO_ELEM);
     if (message.kind == WordMessage::Kind::acked)
@@ -255,6 +274,7 @@ void Worker::transmit_by(Peer& peer, ucp_ep* endpoint, unsigned id,
     ucp_request_param_t param = telling(Callbacks::sent, &message);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
+    message.counts = true;
     messages_in_flight_.fetch_add(1, std::memory_order_relaxed);
     message_bytes_in_flight_.fetch_add(bytes, std::memory_order_relaxed);
     const ucs_status_ptr_t given = ucp_am_send_nbx(endpoint, id, nullptr, 0, room, bytes, &param);

@@ -94,6 +94,7 @@ struct Message {
     Peer* peer = nullptr;
     std::unique_ptr<std::byte[]> short_room, long_room;
     std::size_t bytes = 0;
+    bool counts = false; ///< among those that are under way
 
     std::byte* room_for(std::size_t size) {
         std::unique_ptr<std::byte[]>& room = size <= kShort ? short_room : long_room;

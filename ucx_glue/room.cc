@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "ucx_glue/callbacks.hh"
 
@@ -56,10 +57,12 @@ void Worker::look_at_descriptors() {
         return;
     if (options_.descriptors_near != nullptr && !std::exchange(warned_, true))
         options_.descriptors_near(now);
-    peers_.each([this](Peer& peer) {
-        if (peer.met() && peer.endpoint_ != nullptr && peer.their_words() == TheirWords::shared)
-            answer(peer, Peer::kTogether);
-    });
+    // An answer to this process itself comes at once, and looks for the peer.
+    std::vector<Peer*> all;
+    peers_.each([&all](Peer& peer) { all.push_back(&peer); });
+    for (Peer* const peer : all)
+        if (peer->met() && peer->endpoint_ != nullptr && peer->their_words() == TheirWords::shared)
+            answer(*peer, Peer::kTogether);
 }
 
 /// A peer greets over its first connection, or its second one.

@@ -128,7 +128,7 @@ Peer& Worker::introduce(PeerId id, std::span<const std::byte> address, bool answ
 
 /// No error handling mode: in that for peers that fail (UCP_ERR_HANDLING_MODE_PEER), UCX leaves out
 /// shared memory, which does not offer it; and closing is as quiet without.
-void Worker::open(ucp_ep*& endpoint, const Peer& peer) {
+void Worker::open(ucp_ep*& endpoint, Peer& peer) {
     take_descriptor();
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
@@ -139,13 +139,16 @@ void Worker::open(ucp_ep*& endpoint, const Peer& peer) {
     if (const Descriptors::Count now = Descriptors::count(); now.left() == 0)
         throw Error("UCX: open an endpoint: all " + std::to_string(now.limit) +
                     " file descriptors are used (ulimit -n)");
-    check(about("open an endpoint", peer), status);
+    if (!options_.goes_on_without_peers)
+        check(about("open an endpoint", peer), status);
+    endpoint = nullptr;
+    lose(peer, describe(about("open an endpoint", peer), status));
 }
 
 ucp_ep* Worker::endpoint(Peer& peer) {
-    if (peer.endpoint_ == nullptr) {
+    if (peer.endpoint_ == nullptr && !peer.lost()) {
         open(peer.endpoint_, peer);
-        ++connected_;
+        connected_ += peer.endpoint_ != nullptr;
     }
     return peer.endpoint_;
 }
@@ -222,11 +225,17 @@ void Worker::lose(Peer& peer, const std::string& why) {
         if (operation.is_posted && operation.peer == &peer)
             forget(operation);
     });
+    messages_.each([&](Message& message) {
+        if (message.peer == &peer)
+            give_room_back(message);
+    });
     for (; peer.queue_ != nullptr && !peer.queue_->empty(); peer.queue_->pop_front()) {
         peer.completed_.fetch_add(1, std::memory_order_release);
         if (Completion* const completion = peer.queue_->front().completion; completion != nullptr)
             completion->lose();
     }
+    if (options_.lost != nullptr)
+        options_.lost(peer.id());
 }
 
 /// UCX may not find out by itself: an answer that does not come is no failure of what was sent. What has

@@ -310,7 +310,7 @@ class Worker {
     Worker(const Options& options, Opened&& opened);
 
     // All of these are called with the worker locked.
-    void open(ucp_ep*& endpoint, const Peer& peer);
+    void open(ucp_ep*& endpoint, Peer& peer);
     ucp_ep* endpoint(Peer& peer);
     void take_descriptor();
     void look_at_descriptors();
@@ -332,6 +332,7 @@ class Worker {
     void take_failure(const std::string& text);
     void lose(Peer& peer, const std::string& why);
     void forget(Operation& operation);
+    void give_room_back(Message& message);
     std::string name_of(const Peer& peer) const;
     /// What was tried, with the peer's name behind it, for describe.
     std::string about(std::string_view tried, const Peer& peer) const;

@@ -41,6 +41,8 @@ struct WorkerOptions {
     /// When a peer goes, what is under way to it is lost, and nothing else (PeerLost). Else the
     /// first failure of whatever kind ends all waits.
     bool goes_on_without_peers = false;
+    /// Called with the worker locked behind that.
+    void (*lost)(PeerId peer) = nullptr;
     /// How errors call the peer that was introduced with this number.
     std::string (*name_of)(std::uint64_t number) = nullptr;
     /// Called with the worker locked when the limit of file descriptors is near, once.

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "network/message.hh"
@@ -44,8 +47,9 @@ inline void acknowledge(std::atomic<std::uint64_t>& acknowledged, std::uint64_t 
 /// The answers that a process waits for, by their tickets.
 class Answers {
   public:
-    /// `checks`: debug parameter check_messages.
-    explicit Answers(bool checks) : checks_(checks) {}
+    /// `checks`: debug parameter check_messages. `may_lose`: the program goes on when a process
+    /// fails.
+    Answers(bool checks, bool may_lose) : checks_(checks), may_lose_(may_lose) {}
 
     /// The ticket that an answer of `peer` is to bring. Any thread may call.
     std::uint64_t expect(ucx::PeerId peer, AwaitedAnswer&& awaited);
@@ -54,12 +58,17 @@ class Answers {
     std::string flaw_of(ucx::PeerId from, const MessageHeader& answer, std::size_t bytes) {
         return tickets_.take_back(answer, from, bytes);
     }
-    /// An answer has come. With the worker locked.
-    static void take(const MessageHeader& answer, std::span<const std::byte> data);
+    /// An answer of `peer` has come. With the worker locked.
+    void take(ucx::PeerId peer, const MessageHeader& answer, std::span<const std::byte> data);
+    /// `peer` has gone, and answers nothing any more: what waits for it is lost. Any thread may call.
+    void lose(ucx::PeerId peer);
 
   private:
-    const bool checks_;
+    const bool checks_, may_lose_;
     Tickets tickets_;
+    std::mutex mutex_; ///< of by_peer_
+    /// Where processes may be lost: what each is to answer.
+    std::unordered_map<ucx::PeerId, std::unordered_set<AwaitedAnswer*>> by_peer_;
 };
 
 } // namespace rmalock::network

@@ -49,7 +49,7 @@ void Inbox::handle(ucx::PeerId from, std::span<const std::byte> header_bytes,
     if (checks_)
         check(from, header, data);
     if (is_answer(header))
-        return Answers::take(header, data);
+        return answers_.take(from, header, data);
     if (header.kind == MessageKind::section)
         return handle_section(from, header, data);
     // A put waits for no accumulate: an atomic of the origin may come right behind it (Outbox).

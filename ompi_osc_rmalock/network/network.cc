@@ -55,13 +55,14 @@ Network::Network(const rmalock_params_t& params, ucx::PeerId self)
     : process_(getpid()), self_(self), peer_timeout_(params.peer_timeout),
       wants_thread_(std::string_view(params.progress_thread) == "on"),
       may_want_thread_(std::string_view(params.progress_thread) != "off"),
-      forced_(std::string_view(params.domain) != "auto"), answers_(params.check_messages),
-      doorbell_(self),
+      forced_(std::string_view(params.domain) != "auto"),
+      answers_(params.check_messages, host().each_failed != nullptr), doorbell_(self),
       worker_({.self = self,
                .most_outstanding = static_cast<std::size_t>(params.most_outstanding),
                .handler = handle,
                .after_progress = after_progress,
                .goes_on_without_peers = host().each_failed != nullptr,
+               .lost = lost,
                .name_of = name_of,
                .descriptors_near = descriptors_near}),
       inbox_(worker_, windows_, answers_, params.check_messages),
@@ -272,6 +273,11 @@ void Network::forget(const std::vector<std::uint64_t>& processes) {
     const std::lock_guard lock(mutex_);
     for (const std::uint64_t process : processes)
         far_.erase(process);
+}
+
+void Network::lost(ucx::PeerId peer) {
+    if (Network* const network = get(); network != nullptr)
+        network->answers_.lose(peer);
 }
 
 void Network::descriptors_near(const ucx::Descriptors::Count& now) {

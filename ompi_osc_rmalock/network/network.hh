@@ -77,6 +77,7 @@ class Network {
     void forget(const std::vector<std::uint64_t>& processes);
     /// Tells once that the limit is near; any thread may come here, which a later progress() tells
     /// for: Open MPI's output is for its own.
+    static void lost(ucx::PeerId peer);
     static void descriptors_near(const ucx::Descriptors::Count& now);
 
     /// A window has linked these processes of the job, this one among them.

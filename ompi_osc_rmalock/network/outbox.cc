@@ -45,9 +45,15 @@ void Outbox::send_now(MessageHeader header, std::span<const std::byte> data,
     header.window = window_;
     if (!awaited.empty())
         header.ticket = expect_results(std::move(awaited));
-    worker_->send(*peer_, bytes_of(header), data);
+    transmit(header, data);
     if (sent() - expected_ >= kAskEach)
         send_flush();
+}
+
+void Outbox::transmit(const MessageHeader& header, std::span<const std::byte> data) {
+    worker_->send(*peer_, bytes_of(header), data);
+    if (peer_->lost())
+        answers_->lose(peer_->id()); // what is awaited since then
 }
 
 void Outbox::begin_section() {
@@ -211,7 +217,7 @@ void Outbox::send_held(Asks asks) {
     MessageHeader header;
     const std::vector<std::byte> data = pack(header, asks);
     departures_->remove(*this);
-    worker_->send(*peer_, bytes_of(header), data);
+    transmit(header, data);
 }
 
 void Outbox::depart() {
@@ -237,6 +243,8 @@ bool Outbox::try_to_depart() {
     const std::vector<std::byte> data = pack(header, Asks::when_due);
     const auto worker_lock = worker_->locked();
     worker_->send_locked(*peer_, bytes_of(header), data); // does not wait for room
+    if (peer_->lost())
+        answers_->lose(peer_->id());
     return true;
 }
 
@@ -245,7 +253,7 @@ void Outbox::send_flush() {
     header.kind = MessageKind::flush;
     header.window = window_;
     header.ticket = expect_word();
-    worker_->send(*peer_, bytes_of(header), {});
+    transmit(header, {});
 }
 
 bool Outbox::ask() {

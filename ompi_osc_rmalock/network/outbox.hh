@@ -169,6 +169,7 @@ class Outbox final : public Departing {
     void send_now(MessageHeader header, std::span<const std::byte> data,
                   std::vector<Awaited>&& awaited);
     void add_to_section(Held&& held);
+    void transmit(const MessageHeader& header, std::span<const std::byte> data);
     void send_flush();
     void count(const MessageHeader& header, std::uint64_t bytes);
     std::uint64_t expect_word();

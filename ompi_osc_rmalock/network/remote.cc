@@ -181,7 +181,8 @@ void Remote::all_must_be_there() {
         return;
     const std::lock_guard lock(mutex_);
     for (const auto& [rank, there] : reached_)
-        must_be_there(there);
+        if (there.peer != nullptr) // one that has gone before it was met
+            must_be_there(there);
 }
 
 void Remote::complete(Rank target) {
