@@ -21,7 +21,8 @@ struct Registry {
     std::uint64_t waits = 0; ///< how many have been published
 };
 Registry& registry() {
-    static Registry the_one;
+    // Never destroyed: exit handlers may call MPI.
+    static Registry& the_one = *new Registry;
     return the_one;
 }
 
