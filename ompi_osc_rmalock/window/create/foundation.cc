@@ -1,6 +1,7 @@
 #include "window/create/foundation.hh"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -34,12 +35,17 @@ void* memory_of(const rmalock_spec_t& spec, const Plan& plan, const Segment& seg
 /// is another one). A file with a name helps.
 constexpr int kNeedsName = -1;
 
+/// A name would not help.
+bool is_shortage(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 /// Opens and maps the node's segment, whose first rank has made `file`. Returns 0, an errno or
 /// kNeedsName, for this process alone.
 int map(const rmalock_spec_t& spec, const Plan& plan, const SegmentFile::Name& file,
         OpenFile& opened, Segment& segment) {
     if (const int error = opened.open(spec.params.shm_dir, file); error != 0)
-        return file.is_named() ? error : kNeedsName;
+        return file.is_named() || is_shortage(error) ? error : kNeedsName;
     return Segment::map(opened, plan.bytes(), plan.mine(), segment);
 }
 

@@ -96,7 +96,8 @@ SegmentFile::SegmentFile(const std::string& folder) {
 bool SegmentFile::make_without_name(const std::string& folder) {
     descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     struct stat found;
-    if (descriptor_ < 0 || fstat(descriptor_, &found) != 0)
+    // The umask may have cut the mode, and all open the file once more.
+    if (descriptor_ < 0 || fchmod(descriptor_, 0600) != 0 || fstat(descriptor_, &found) != 0)
         return false;
     name_.pid = getpid();
     name_.descriptor = descriptor_;
@@ -118,8 +119,10 @@ void SegmentFile::make_with_name(const std::string& folder) {
         name_.error = errno;
         return;
     }
-    close(file);
     path_ = path;
+    if (fchmod(file, 0600) != 0)
+        name_.error = errno;
+    close(file);
 }
 
 SegmentFile::~SegmentFile() {
