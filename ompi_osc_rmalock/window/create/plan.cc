@@ -108,7 +108,7 @@ Plan::Plan(const rmalock_spec_t& spec, const locks::LockRequestWire& request,
     // A page of its own for each rank, but for SHARED, whose parts follow one another (MPI 4.0,
     // 12.2.3) unless the program said that they need not.
     const bool shared = spec.flavor == RMALOCK_FLAVOR_SHARED;
-    apart_ = shared && shares_[0].noncontiguous;
+    apart_ = shared && std::ranges::all_of(shares_, &Share::noncontiguous);
     lay_out(shared && !apart_);
 }
 
@@ -170,7 +170,7 @@ void Plan::lay_out(bool packed) {
 /// page on they do not, and neither do rows of 256 bytes to 2 KiB on both sides.
 void Plan::lay_out_memory(bool packed) {
     static constexpr std::size_t kIntoPage = 2048 + 256 + 64;
-    const std::size_t into = shares_[0].page_aligned ? 0 : kIntoPage;
+    const std::size_t into = std::ranges::any_of(shares_, &Share::page_aligned) ? 0 : kIntoPage;
     std::size_t at = memory_;
     for (const Rank r : members_) {
         const std::size_t size = share(r).size;
