@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -74,7 +75,11 @@ Status Body::attach(void* base, std::size_t size) {
     const Guard guard(*this);
     if (regions_ == nullptr)
         return fail(RMALOCK_ERR_FLAVOR, kCall, -1, "not a window of MPI_Win_create_dynamic");
-    if (!regions_->mine().attach(reinterpret_cast<std::uint64_t>(base), size))
+    // What -1 becomes, or a base too high.
+    const auto begin = reinterpret_cast<std::uint64_t>(base);
+    if (size > std::numeric_limits<std::ptrdiff_t>::max() || begin + size < begin)
+        return fail(RMALOCK_ERR_ARG, kCall, -1, "%zu bytes at %p are no memory", size, base);
+    if (!regions_->mine().attach(begin, size))
         return fail(RMALOCK_ERR_ATTACH, kCall, -1,
                     "part of the %zu bytes at %p is attached already", size, base);
     return RMALOCK_OK;
