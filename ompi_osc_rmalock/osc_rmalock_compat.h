@@ -87,7 +87,12 @@ typedef const char* osc_rmalock_info_text_t;
 typedef char* osc_rmalock_info_text_t;
 #endif
 
-/* The subscriber of an info key that keeps the value it was given at window creation. */
+/* Answers what a window has for an info key: the value given, or another one. */
+typedef osc_rmalock_info_text_t (*osc_rmalock_info_answer_t)(opal_infosubscriber_t* object,
+                                                             osc_rmalock_info_text_t key,
+                                                             osc_rmalock_info_text_t value);
+
+/* The value given, at creation or later. */
 static inline osc_rmalock_info_text_t osc_rmalock_info_keep(opal_infosubscriber_t* object,
                                                             osc_rmalock_info_text_t key,
                                                             osc_rmalock_info_text_t value) {
@@ -103,13 +108,15 @@ static inline void osc_rmalock_info_show(struct ompi_win_t* win, const char* key
                                  (osc_rmalock_info_text_t)value, osc_rmalock_info_keep);
 }
 
-/* The same, whatever the program has given for the key. */
+/* What `answer` says, whatever the program gives for the key, now or later. */
 static inline void osc_rmalock_info_insist(struct ompi_win_t* win, const char* key,
-                                           const char* value) {
+                                           osc_rmalock_info_answer_t answer) {
+    const osc_rmalock_info_text_t value =
+        answer(&win->super, (osc_rmalock_info_text_t)key, (osc_rmalock_info_text_t) "");
     if (NULL != win->super.s_info) {
         (void)opal_info_set(win->super.s_info, key, value);
     }
-    osc_rmalock_info_show(win, key, value);
+    opal_infosubscribe_subscribe(&win->super, (osc_rmalock_info_text_t)key, value, answer);
 }
 
 /* Whether several threads may call at a time. 5.0: that a session asked for it counts as well. 4.1 says so by
@@ -226,6 +233,11 @@ static inline bool osc_rmalock_published(const char* key, uint64_t process, bool
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, (char*)key, &name, &value, OPAL_UINT64);
 #endif
     return OPAL_SUCCESS == rc;
+}
+
+/* Whether MPI_Finalize is beyond what a program can still take part in (callbacks of MPI_COMM_SELF). */
+static inline bool osc_rmalock_in_finalize(void) {
+    return ompi_mpi_state >= OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT;
 }
 
 /* Ranks of this job on this node. */

@@ -124,6 +124,13 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
  * never does. */
 enum { MOST_MEETING_SECONDS = 10 };
 
+/* Of a clock that is never set. */
+static time_t seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static void begin_to_meet(const uint64_t* processes, size_t count, void* meetings) {
     osc_rmalock_meet((osc_rmalock_meetings_t*)meetings, processes, count);
 }
@@ -132,9 +139,9 @@ static void begin_to_meet(const uint64_t* processes, size_t count, void* meeting
  * Not all of the job: this component may be on some of its hosts only. */
 static void meet_linked_processes(void) {
     static osc_rmalock_meetings_t meetings; /* may be counted down after the time is over */
-    const time_t end = time(NULL) + MOST_MEETING_SECONDS;
+    const time_t end = seconds() + MOST_MEETING_SECONDS;
     rmalock_network_each_group(begin_to_meet, &meetings);
-    while (!osc_rmalock_have_met(&meetings) && time(NULL) <= end) {
+    while (!osc_rmalock_have_met(&meetings) && seconds() <= end) {
         osc_rmalock_meeting_progress(rmalock_network_progress);
     }
     if (!osc_rmalock_have_met(&meetings)) {
@@ -149,9 +156,11 @@ static int component_finalize(void) {
     if (rmalock_network_is_open()) {
         rmalock_network_disconnect();
         meet_linked_processes();
+        rmalock_windows_drop();
         opal_progress_unregister(osc_rmalock_progress);
         rmalock_network_close();
     }
+    rmalock_windows_drop();
     osc_rmalock_peers_forget();
     return OMPI_SUCCESS;
 }
@@ -500,9 +509,24 @@ static bool oversubscribed(void) {
     return opal_progress_yield_when_idle || (cpus > 0 && osc_rmalock_local_ranks() > cpus);
 }
 
+/* What the window has, which no hint changes any more (MPI 4.0, 12.2.7: the hints in use). */
+static osc_rmalock_info_text_t chosen(opal_infosubscriber_t* object, osc_rmalock_info_text_t key,
+                                      osc_rmalock_info_text_t value) {
+    const rmalock_window_t* window = osc_rmalock_window((struct ompi_win_t*)object);
+    const char* reason;
+    const char* lock = rmalock_window_lock_name(window, &reason);
+    (void)value;
+    if (0 == strcmp(key, "rmalock_lock")) {
+        return (osc_rmalock_info_text_t)lock;
+    }
+    if (0 == strcmp(key, "rmalock_lock_reason")) {
+        return (osc_rmalock_info_text_t)reason;
+    }
+    return (osc_rmalock_info_text_t)(rmalock_window_single_intrinsic(window) ? "true" : "false");
+}
+
 /* Shows through MPI_Win_get_info what was chosen. */
-static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int flavor,
-                         const rmalock_window_t* window) {
+static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int flavor) {
     // What holds without being asked for: accumulates are always ordered, their operations may
     // always differ, and rmalock takes nothing for granted.
     static const char* const standard[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
@@ -511,7 +535,6 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
                                               {"same_size", "false"},
                                               {"same_disp_unit", "false"}};
     char value[OSC_RMALOCK_INFO_SIZE];
-    const char* reason;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; ++i) {
         if (!osc_rmalock_info_get(info, standard[i][0], value, sizeof value)) {
             osc_rmalock_info_show(win, standard[i][0], standard[i][1]);
@@ -522,10 +545,9 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
                               info_says(info, "alloc_shared_noncontig") ? "true" : "false");
     }
     /* Not what was asked for: that can be `auto`, or another lock than rank 0's. */
-    osc_rmalock_info_insist(win, "rmalock_lock", rmalock_window_lock_name(window, &reason));
-    osc_rmalock_info_insist(win, "rmalock_lock_reason", reason);
-    osc_rmalock_info_insist(win, "acc_single_intrinsic",
-                            rmalock_window_single_intrinsic(window) ? "true" : "false");
+    osc_rmalock_info_insist(win, "rmalock_lock", chosen);
+    osc_rmalock_info_insist(win, "rmalock_lock_reason", chosen);
+    osc_rmalock_info_insist(win, "acc_single_intrinsic", chosen);
 }
 
 /* Collective. A module without a window, with a communicator of its own; NULL: *rc says why not. */
@@ -535,7 +557,9 @@ static osc_rmalock_module_t* make_module(struct ompi_communicator_t* comm, int* 
         *rc = OMPI_ERR_OUT_OF_RESOURCE;
         return NULL;
     }
-    *rc = ompi_comm_dup(comm, &module->comm);
+    /* Not ompi_comm_dup, which runs the program's attribute callbacks, as only the calls may that
+     * duplicate a communicator for the program (MPI 4.0, 7.7.1). */
+    *rc = ompi_comm_split(comm, 0, ompi_comm_rank(comm), &module->comm, false);
     if (OMPI_SUCCESS != *rc) {
         free(module);
         *rc = osc_rmalock_creation_failed(comm, has_lost_one(comm) ? RMALOCK_ERR_PROC_FAILED : *rc);
@@ -595,6 +619,6 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     }
     win->w_osc_module = &module->super;
     *model = MPI_WIN_UNIFIED;
-    show_choices(win, info, flavor, module->window);
+    show_choices(win, info, flavor);
     return OMPI_SUCCESS;
 }

@@ -86,6 +86,12 @@ void osc_rmalock_module_free(struct ompi_win_t* win) {
 
 static int win_free(struct ompi_win_t* win) {
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)win->w_osc_module;
+    /* What the program has left, each process in an order of its own. */
+    if (osc_rmalock_in_finalize()) {
+        rmalock_window_leave(module->window);
+        osc_rmalock_module_free(win);
+        return OMPI_SUCCESS;
+    }
     const rmalock_status_t status = rmalock_window_free(module->window);
     if (RMALOCK_OK != status) {
         return osc_rmalock_error(status);

@@ -120,6 +120,9 @@ ACCESS(rget_accumulate,
         op, win, request))
 
 static int survivors_free(struct ompi_win_t* win) {
+    if (osc_rmalock_in_finalize()) {
+        return plain->osc_free(win);
+    }
     const int lost = survives(win, true);
     const int rc = OMPI_SUCCESS == lost ? plain->osc_free(win) : lost;
     if (OMPI_SUCCESS == rc) {

@@ -39,7 +39,8 @@ typedef enum rmalock_status {
     RMALOCK_ERR_RANK = 6,
     /* MPI_ERR_OP: an operation that is not defined on the type */
     RMALOCK_ERR_OP = 10,
-    /* MPI_ERR_ARG, which creation makes MPI_ERR_INFO_VALUE: an info value that is not allowed */
+    /* MPI_ERR_ARG, which creation makes MPI_ERR_INFO_VALUE: an info value that is not allowed; attach
+     * of more bytes than there are from `base` on, or of a negative number */
     RMALOCK_ERR_ARG = 13,
     /* MPI_ERR_OTHER: a collective call of the window's communicator failed */
     RMALOCK_ERR_COMM = 16,
@@ -223,6 +224,11 @@ rmalock_status_t rmalock_window_create(const rmalock_spec_t* spec, rmalock_windo
                                        void** base);
 /* Collective, with barrier semantics. RMALOCK_ERR_SYNC, and nothing freed, inside an epoch. */
 rmalock_status_t rmalock_window_free(rmalock_window_t* window);
+/* Local. Instead of rmalock_window_free when the program ends and has not freed the window, in an epoch or
+ * outside: nobody calls anything of it any more. Other processes may be at its memory until they end as well. */
+void rmalock_window_leave(rmalock_window_t* window);
+/* Local. Frees the windows that were left. All processes that windows link to this one have ended. */
+void rmalock_windows_drop(void);
 /* RMALOCK_ERR_PROC_FAILED, once it is known that a process of the window has failed: then its locks
  * and counters are what that process left, and rmalock_window_abandon is the only call that is still to
  * be made. look: the host's progress runs first, as it is what hears of failures. */

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "window/create/segment.hh"
 #include "window/data/access.hh"
@@ -44,6 +45,12 @@ Status guarded(Body body) noexcept {
         rmalock::report(0, "%s", error.what());
         return RMALOCK_ERR_INTERN;
     }
+}
+
+/// Windows that MPI_Finalize found. It runs in one thread.
+std::vector<std::unique_ptr<Window>>& left() {
+    static std::vector<std::unique_ptr<Window>> windows;
+    return windows;
 }
 
 /// The same of a way that may not be taken. A process that fails while it waits is the other way's to tell.
@@ -101,6 +108,17 @@ Status rmalock_window_free(rmalock_window_t* window) {
             delete &as_window(window);
         return status;
     });
+}
+
+void rmalock_window_leave(rmalock_window_t* window) {
+    (void)guarded([&] {
+        left().emplace_back(&as_window(window))->leave();
+        return RMALOCK_OK;
+    });
+}
+
+void rmalock_windows_drop(void) {
+    left().clear();
 }
 
 Status rmalock_window_survives(rmalock_window_t* window, bool look) {

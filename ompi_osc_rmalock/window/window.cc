@@ -100,6 +100,12 @@ Status Window::free() {
     return remote_ != nullptr && remote_->part_from_other_jobs() ? agree_to_end() : RMALOCK_OK;
 }
 
+void Window::leave() {
+    retire();
+    finish_stores();
+    report(1, "window '%s', rank %d: the program ends without MPI_Win_free", name(), rank());
+}
+
 /// Whatever the survivors have begun at each other is complete when all are here.
 void Window::abandon() {
     retire();

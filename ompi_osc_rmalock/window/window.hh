@@ -28,6 +28,9 @@ class Window final : public Accesses, public network::MessageSink {
     Status free();
     /// Instead, once a process has failed.
     void abandon();
+    /// Instead, for a window that the program has not freed when it ends. The memory stays until the
+    /// window is destroyed.
+    void leave();
 
     bool apply(ucx::PeerId from, const network::MessageHeader& header,
                std::span<const std::byte> data, bool may_wait,
