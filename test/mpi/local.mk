@@ -12,7 +12,7 @@ mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
 mpi_test_includes = test/mpi/mpi_test.h test/mpi/typemaps.h test/mpi/basics.h \
 	test/mpi/use_window.h test/mpi/hide.h
 
-EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/soak test/mpi/soak_jobs.py test/mpi/soak_report.py test/mpi/test_soak.py test/mpi/README.md test/mpi/known_failures \
+EXTRA_DIST += test/mpi/run test/mpi/runner.py test/mpi/soak test/mpi/soak_jobs.py test/mpi/soak_report.py test/mpi/test_soak.py test/mpi/test_runner.py test/mpi/README.md test/mpi/known_failures \
 	$(mpi_test_includes) \
 	$(mpi_test_names:%=test/mpi/%.c)
 
@@ -40,7 +40,7 @@ CLEANFILES += test/mpi/oracle
 
 if CAN_TEST
 CHECK_TESTS += test/mpi/check_rmalock test/mpi/check_oracle test/mpi/check_parameters test/mpi/check_observe \
-	test/mpi/check_network
+	test/mpi/check_network test/mpi/test_runner.py
 FULL_TESTS += test/mpi/check_more test/mpi/check_valgrind test/mpi/check_far test/mpi/check_cover test/mpi/check_ground test/mpi/check_survive test/mpi/test_soak.py
 endif
 EXTRA_DIST += $(oracle_sources) $(oracle_headers) test/mpi/check_rmalock test/mpi/check_more test/mpi/check_far test/mpi/check_cover test/mpi/check_deep test/mpi/check_ground test/mpi/check_survive \

@@ -34,6 +34,7 @@ COMPONENTS = {
 }
 VERBOSE = {"osc_rmalock_verbose": "1"}  # rmalock says when it is selected
 SKIPPED = 77  # the exit status of what cannot be run here
+STOP_SECONDS = 10  # for a job to end after SIGTERM
 ONE_HOST_ONLY = ("sm", "rdma")  # these have no windows across hosts that TCP links
 
 
@@ -119,8 +120,12 @@ class Job:
         self.hung = False
         try:
             out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            out, err = stop(process)
+        except subprocess.TimeoutExpired as late:
+            # Without what comes of the end that it is put to: ranks that lose their peers one after another ("Socket
+            # closed", Open MPI 5.0) say nothing about the job.
+            out, err = late.output or b"", late.stderr or b""
+            if not stop(process):
+                err += b"could not be killed"
             self.hung = True
         self.status = process.returncode
         self.out, self.err = out.decode(errors="replace"), err.decode(errors="replace")
@@ -128,17 +133,18 @@ class Job:
 
 
 def stop(process):
-    """Ends the whole job: mpirun passes SIGTERM on to the ranks; then nothing may be left."""
+    """Ends the whole job: mpirun passes SIGTERM on to the ranks; then nothing may be left. False if something is."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
         except ProcessLookupError:
             pass
         try:
-            return process.communicate(timeout=10)
+            process.communicate(timeout=STOP_SECONDS)
+            return True
         except subprocess.TimeoutExpired:
             continue
-    return b"", b"could not be killed"
+    return False
 
 
 class Report:
