@@ -7,6 +7,9 @@ endif
 EXTRA_DIST += test/programs/check_rmalock test/programs/local.mk test/programs/mpi4py_rma.py \
 	test/programs/run test/programs/ga_arrays.c test/programs/water.nw
 
+## What Open MPI does without rmalock. Each says on top how it is compiled and run.
+EXTRA_DIST += test/programs/openmpi/lost_rank.c test/programs/openmpi/spawned.c
+
 ## Global Arrays are there for tests only: without them this program is not made, and `run` skips it.
 ga_libs = -lga-openmpi -lscalapack-openmpi -larmci-openmpi -llapack -lblas -l:libgfortran.so.5 -lm
 
