@@ -95,6 +95,8 @@ std::string flaw(const Row& row, const char* value) {
         (void)rmalock::topology::parse(value, why);
     else if (name == "t_l")
         (void)rmalock::locks::parse_t_l(value, why);
+    else if (name == "passes")
+        (void)rmalock::locks::parse_passes(value, why);
     return why;
 }
 

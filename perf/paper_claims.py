@@ -12,7 +12,7 @@ LOW_WRITERS = (0.2, 2, 5)
 HIGH_WRITERS = (30, 60, 100)
 T_L = ("10", "25", "50")  # of level 2; T_W = 1000
 T_DC = (2, 4, 8, 16, 32, 64)
-T_R = (0, 16, 64, 1000)
+READER_BATCH = (0, 16, 64, 1000)
 
 
 def alone(lock):
@@ -33,7 +33,7 @@ SWEEPS = [
     Sweep(("rma_rw", "fompi_rw", "auto"), ("SOB", "WCSB", "WARB"), TO_1024, (0.2,)),
     Sweep(("rma_rw",), ("SOB",), TO_1024[1:], (25,), ("--t-l", *T_L, "--t-w", "1000")),
     Sweep(("rma_rw",), ("SOB",), TO_4096[1:], (2,), ("--t-dc", *map(str, T_DC))),
-    Sweep(("rma_rw",), ("ECSB",), TO_4096[2:], LOW_WRITERS, ("--t-r", *map(str, T_R))),
+    Sweep(("rma_rw",), ("ECSB",), TO_4096[2:], LOW_WRITERS, ("--reader-batch", *map(str, READER_BATCH))),
     Sweep(("rma_rw", "auto"), ("DHT",), TO_1024, (0, 2, 5, 20)),
     Sweep(("fompi_rw",), ("DHT",), TO_1024[:3], (0, 2, 5, 20)),
     Sweep(("fompi_rw",), ("DHT",), TO_1024[3:], (0, 2, 5, 20), operations=10, one_seed=True),
@@ -76,7 +76,7 @@ def turnaround_to_rma_mcs(other, claimed):
 
 def default_rw(cells, lock, ranks, writers, benchmark="ECSB"):
     return cells.throughput(lock=lock, benchmark=benchmark, ranks=ranks, f_w=writers / 100, t_l="auto",
-                            t_dc=0, t_r=0, t_w=0)
+                            t_dc=0, reader_batch=0, t_w=0)
 
 
 def ahead_of_fompi_rw(cells):
@@ -151,8 +151,8 @@ def wait_for_readers(cells):
     for ranks in TO_4096[2:]:
         for writers in (2, 5):
             figures = known(cells.throughput(lock="rma_rw", benchmark="ECSB", ranks=ranks, f_w=writers / 100,
-                                             t_r=t_r, t_l="auto", t_w=0) for t_r in T_R)
-            if len(figures) == len(T_R):
+                                             reader_batch=batch, t_l="auto", t_w=0) for batch in READER_BATCH)
+            if len(figures) == len(READER_BATCH):
                 medians = [figure.median for figure in figures]
                 found.append(max(medians) / min(medians) - 1)
     if not found:
@@ -207,7 +207,7 @@ CLAIMS = [
     Claim("T_R, a cap on the readers of a counter: below 1 % at F_W 2 and 5 %; 1000 and 2000 lose above P = 512 at "
           "0.2 %", "ECSB", wait_for_readers,
           "another threshold: with the cap as printed a reader's reset clears a writer's flag, so it is not "
-          "shipped; the parameter t_r is a wait for readers"),
+          "shipped; the parameter reader_batch is a wait for readers"),
     Claim("DHT: RMA-RW ahead of foMPI-A", "F_W 2, 5, 20 %; P >= 64", dht_ahead("atomics", "foMPI-A"),
           "foMPI-A's look-up is one get, which an adapter serves in 40 ns; RMA-RW is ahead only once inserts collide "
           "often: many processes, many inserts"),

@@ -21,8 +21,8 @@ import n_cosed_claims  # noqa: E402
 import paper_claims  # noqa: E402
 import simulated  # noqa: E402
 
-KEYS = {"model": "cray", "ranks_per_node": 16, "t_dc": 0, "t_l": "auto", "t_r": 0, "t_w": 0, "seed": 1,
-        "outcome": "ok"}
+KEYS = {"model": "cray", "ranks_per_node": 16, "t_dc": 0, "t_l": "auto", "passes": "auto", "reader_batch": 0, "t_w": 0,
+        "seed": 1, "outcome": "ok"}
 
 
 def cell(**values):
@@ -74,7 +74,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(simulated.Cells(rows).throughput(lock="auto"), simulated.Spread(3, 1, 5))
 
     def test_other_thresholds_are_other_cells(self):
-        rows = [cell(lock="rma_rw", benchmark="ECSB", ranks=64, f_w=0.02, per_second=1, t_r=16)]
+        rows = [cell(lock="rma_rw", benchmark="ECSB", ranks=64, f_w=0.02, per_second=1, reader_batch=16)]
         self.assertIsNone(paper_claims.default_rw(simulated.Cells(rows), "rma_rw", 64, 2))
 
 

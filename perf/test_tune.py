@@ -24,8 +24,8 @@ mca:osc:rmalock:param:osc_rmalock_t_l:value:auto
 mca:osc:rmalock:param:osc_rmalock_t_l:help:rma_rw, rma_mcs: numbers, such as 16,8; auto
 mca:osc:rmalock:param:osc_rmalock_t_w:value:0
 mca:osc:rmalock:param:osc_rmalock_t_w:help:pf_mcs, rma_rw: writers in a row; 0: ranks (0 to 1000000)
-mca:osc:rmalock:param:osc_rmalock_t_r:value:0
-mca:osc:rmalock:param:osc_rmalock_t_r:help:rma_rw: readers (0 to 1000000)
+mca:osc:rmalock:param:osc_rmalock_reader_batch:value:0
+mca:osc:rmalock:param:osc_rmalock_reader_batch:help:rma_rw: readers (0 to 1000000)
 mca:osc:rmalock:param:osc_rmalock_t_dc:value:0
 mca:osc:rmalock:param:osc_rmalock_t_dc:help:rma_rw: processes that share a counter (0 to 64)
 mca:osc:rmalock:param:osc_rmalock_spin:value:100
@@ -33,7 +33,7 @@ mca:osc:rmalock:param:osc_rmalock_spin:help:Polls (0 to 1000000)
 END
 """
 
-# Best: t_dc 4, t_r 100, t_l 8,32. t_w does not matter, t_dc 8 does not run. A little noise, the same
+# Best: t_dc 4, reader_batch 100, t_l 8,32. t_w does not matter, t_dc 8 does not run. A little noise, the same
 # in every run of this test.
 PROGRAM = """#!{python} -IS
 import os, pathlib, sys
@@ -43,10 +43,10 @@ if len(calls) == int(os.environ.get("FAKE_STOP", -1)):
     os.kill(os.getppid(), int(os.environ.get("FAKE_SIGNAL", 2)))
 get = lambda name: os.environ["OMPI_MCA_osc_rmalock_" + name]
 with log.open("a") as file:
-    file.write(" ".join(get(name) for name in ("t_dc", "t_r", "t_l")) + "\\n")
+    file.write(" ".join(get(name) for name in ("t_dc", "reader_batch", "t_l")) + "\\n")
 if get("t_dc") == "8":
     sys.exit("no memory")
-cost = 100 + (get("t_dc") != "4") * 50 + abs(int(get("t_r")) - 100) / 10
+cost = 100 + (get("t_dc") != "4") * 50 + abs(int(get("reader_batch")) - 100) / 10
 levels = (get("t_l") + ",0,0").replace("auto", "0").split(",")
 cost += (levels[0] != "8") * 10 + (levels[1] != "32") * 5
 print("figure:", cost + len(calls) % 3 / 10)
@@ -76,7 +76,7 @@ class Tune(unittest.TestCase):
 
     def rma_rw(self, **environment):
         return self.tune("--lock", "rma_rw", "--levels", "2", "--values", "t_dc=4,8",
-                         "--values", "t_r=10,100", "--values", "t_l=8,32", **environment)
+                         "--values", "reader_batch=10,100", "--values", "t_l=8,32", **environment)
 
     def parameters(self):
         text = (self.folder / "rmalock-params.conf").read_text()
@@ -89,10 +89,10 @@ class Tune(unittest.TestCase):
         done = self.rma_rw()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.parameters(), {
-            "osc_rmalock_lock": "rma_rw", "osc_rmalock_t_dc": "4", "osc_rmalock_t_r": "100",
+            "osc_rmalock_lock": "rma_rw", "osc_rmalock_t_dc": "4", "osc_rmalock_reader_batch": "100",
             "osc_rmalock_t_l": "8,32", "osc_rmalock_t_w": "0"})
         steps = re.findall(r"^osc_rmalock_(.*):$", done.stdout, re.M)
-        self.assertEqual(steps, ["t_dc", "t_r", "t_l, level 2", "t_l, level 3", "t_w"])
+        self.assertEqual(steps, ["t_dc", "reader_batch", "t_l, level 2", "t_l, level 3", "t_w"])
         self.assertRegex(done.stdout, r"gain: \+7\d\.\d % \[.*better")
 
     def test_what_fails_is_told_and_not_tried_again(self):
@@ -150,11 +150,11 @@ class Tune(unittest.TestCase):
             self.assertIn("is of another tuning", other.stderr)
             self.assertIn(difference, other.stderr)
         self.assertEqual(self.tune("--lock", "pf_mcs", "--anew", OMPI_MCA_osc_rmalock_t_dc="4",
-                                   OMPI_MCA_osc_rmalock_t_r="100", OMPI_MCA_osc_rmalock_t_l="8,32").returncode, 0)
+                                   OMPI_MCA_osc_rmalock_reader_batch="100", OMPI_MCA_osc_rmalock_t_l="8,32").returncode, 0)
 
     def test_a_lock_gets_its_own_thresholds_only(self):
         done = self.tune("--lock", "pf_mcs", OMPI_MCA_osc_rmalock_t_dc="4",
-                         OMPI_MCA_osc_rmalock_t_r="100", OMPI_MCA_osc_rmalock_t_l="8,32")
+                         OMPI_MCA_osc_rmalock_reader_batch="100", OMPI_MCA_osc_rmalock_t_l="8,32")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.parameters(), {"osc_rmalock_lock": "pf_mcs", "osc_rmalock_t_w": "0"})
         self.assertIn("gain: none", done.stdout)
@@ -162,8 +162,8 @@ class Tune(unittest.TestCase):
     def test_mistakes_are_named(self):
         for arguments, message in ((["--lock", "pfy"], "lock is one of auto, pf_mcs, rma_rw"),
                                    (["--values", "t_x=1"], "--values wants"),
-                                   (["--only", "t_x"], "--only knows t_dc, t_r, t_l, t_w"),
-                                   (["--lock", "pf_mcs", "--only", "t_r"], "no threshold for lock pf_mcs")):
+                                   (["--only", "t_x"], "--only knows t_dc, reader_batch, t_l, t_w"),
+                                   (["--lock", "pf_mcs", "--only", "reader_batch"], "no threshold for lock pf_mcs")):
             done = self.tune(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(message, done.stderr)

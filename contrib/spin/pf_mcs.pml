@@ -1,4 +1,4 @@
-/* The phase-fair lock, ompi_osc_rmalock/locks/algorithms/pf_mcs.hh, its drain, drain.hh, and with T_L the baton that running
+/* The phase-fair lock, ompi_osc_rmalock/locks/algorithms/pf_mcs.hh, its drain, drain.hh, and with PASSES the baton that running
  * exclusives may take past the first of their queue, baton.hh.
  *
  * WRITERS writers and READERS readers, ROUNDS acquires each. Every step touches one shared word; what others
@@ -32,8 +32,8 @@
 #ifndef T_W
 #define T_W 2
 #endif
-#ifndef T_L
-#define T_L 0
+#ifndef PASSES
+#define PASSES 0
 #endif
 #define ALL (WRITERS + READERS)
 #define NOBODY 0
@@ -51,7 +51,7 @@ byte tail = NOBODY;
 #define DIRECT(n) (n)
 #define PHASE(r) (64 + (r))
 #define IS_PHASE(m) ((m) >= 64)
-#if T_L > 0
+#if PASSES > 0
 /* 0, or FREE + 128 * passed + message */
 #define FREE 8192
 short baton = 0;
@@ -262,7 +262,7 @@ inline leave_queue() {
     fi
 }
 
-#if T_L > 0
+#if PASSES > 0
 inline take() {
     seen = baton;
     after_others = false;
@@ -271,7 +271,7 @@ inline take() {
     :: seen != 0 ->
 #else
     if
-    :: seen != 0 && PASSED(seen) < T_L ->
+    :: seen != 0 && PASSED(seen) < PASSES ->
 #endif
         atomic {
 #ifdef TAKES_ANYWAY
@@ -283,7 +283,7 @@ inline take() {
                 after_others = true;
                 passed = PASSED(seen) + 1;
                 if
-                :: tail != NOBODY -> passes++; assert(passes <= T_L)
+                :: tail != NOBODY -> passes++; assert(passes <= PASSES)
                 :: else
                 fi
             :: else
@@ -388,7 +388,7 @@ inline end_phase() {
 
 proctype writer(byte me) {
     byte round, other, succ, chain, r, left, message;
-#if T_L > 0
+#if PASSES > 0
     byte passed;
     short seen;
 #endif
@@ -411,7 +411,7 @@ proctype writer(byte me) {
         hand_over();
         atomic {
             other = 0; succ = 0; chain = 0; r = 0; left = 0; message = 0; before = 0; after_others = false;
-#if T_L > 0
+#if PASSES > 0
             passed = 0; seen = 0
 #endif
         }

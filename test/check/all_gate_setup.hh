@@ -141,7 +141,7 @@ class GatedWindow {
         locks::LockLimits limits = kSmallest;
         limits.patience = setup.limits.patience;
         if (!Lock::kTraits.needs.nodes)
-            limits.t_l = 0; // no passing
+            limits.passes = 0;
         return {fabric_, first_ + Words::kHome, first_ + Words::kRecords,
                 qnodes_, setup.view(),          limits};
     }

@@ -63,7 +63,7 @@ void add_large(std::vector<Case>& cases) {
     cases.push_back(random("pf_mcs", "51W+205R",
                            program_of<locks::PfMcs, Sound>(mixed(kMany), pf_mcs_limits(8))));
     Machine nodes{.ranks_per_node = 8};
-    nodes.limits = {.t_w = 8, .t_l = 4, .members = {.k_in = 2, .idle = 2}};
+    nodes.limits = {.t_w = 8, .t_l = 4, .passes = 4, .members = {.k_in = 2, .idle = 2}};
     cases.push_back(
         random("pf_cohort", "51W+205R N=2", program_of<locks::PfCohort>(mixed(kMany), nodes)));
     cases.push_back(

@@ -7,8 +7,8 @@ namespace rmalock::check {
 
 namespace {
 
-/// Nodes of so many ranks each; T_L and T_W are 2, and a node joins with the first reader of a
-/// phase and leaves when a writer finds that none came. Target 0 is on node 0, which joins only
+/// Nodes of so many ranks each; T_L, passes and T_W are 2, and a node joins with the first reader
+/// of a phase and leaves when a writer finds that none came. Target 0 is on node 0, which joins only
 /// beside others.
 Machine nodes_of(Rank ranks, unsigned locks_at_once = 1) {
     return {.ranks_per_node = ranks, .locks_at_once = locks_at_once};
@@ -40,7 +40,7 @@ Case at_member(Case c) {
     return c;
 }
 
-/// A writer in the queue of its node waits for the one before it, and for T_L that did not queue
+/// A writer in the queue of its node waits for the one before it, and for `passes` that did not queue
 /// for that one and for itself. Both are on one node.
 Case among_two(Case c) {
     c.program.bound[index_of(Mode::exclusive)] = 1 + 2;
@@ -50,16 +50,16 @@ Case among_two(Case c) {
 
 /// Four on a node, and one on another.
 const std::vector<Script> kCrowd = {writer(20), writer(20), writer(20), writer(20), writer(3)};
-/// T_L and T_W as they ship for four ranks a node.
+/// T_L, passes and T_W as they ship for four ranks a node.
 Machine shipped() {
     Machine machine = nodes_of(4);
-    machine.limits.t_l = 16;
+    machine.limits.t_l = machine.limits.passes = 16;
     machine.limits.t_w = 32;
     return machine;
 }
 /// A cohort that queues at home waits for one stay of the lock on the other node.
 Case at_random(Case c) {
-    c.configuration += ", T_L=16";
+    c.configuration += ", T_L=passes=16";
     c.program.bound[index_of(Mode::exclusive)] = 16 + 1;
     c.program.announcing_slot = pf_cohort_fault::kTail;
     c.search = Search::random;
@@ -167,7 +167,7 @@ void add_overtaking_mutants(std::vector<Case>& cases) {
     add(at_random(
         mutant<NarrowCount>("narrow_count", Failure::bypass, "4W x20+1W N=4", kCrowd, shipped())));
     Machine endless = pairs;
-    endless.limits.t_w = endless.limits.t_l = 100;
+    endless.limits.t_w = endless.limits.t_l = endless.limits.passes = 100;
     add(at_home(
         mutant<Sound>("no_limit_to_chain", Failure::bypass, "2W+1R N=2", {w2, w2, r1}, endless)));
 }
@@ -497,12 +497,12 @@ void add_pf_cohort(std::vector<Case>& cases) {
     other.ranks_per_node = 2;
     add(pf_cohort("1W+2R N=2, second reader", {w2, {}, r2, r2}, other));
     other = apart;
-    other.limits.t_r = 1;
+    other.limits.reader_batch = 1;
     other.limits.hold = locks::Duration(1);
-    add(pf_cohort("2W+1R N=1 T_R=1", {w2, w2, r2}, other));
+    add(pf_cohort("2W+1R N=1 reader_batch=1", {w2, w2, r2}, other));
     other = pairs;
-    other.limits.t_l = 1;
-    add(pf_cohort("3W N=2 T_L=1", {w2, w2, w2}, other));
+    other.limits.t_l = other.limits.passes = 1;
+    add(pf_cohort("3W N=2 T_L=passes=1", {w2, w2, w2}, other));
     other = apart;
     other.limits.members.k_in = 0;
     add(at_home(pf_cohort("2W+1R N=1, no members", {w2, w2, r2}, other)));

@@ -12,9 +12,9 @@ namespace {
 
 template <class Fault = Sound>
 Case pf_mcs(std::string name, const char* configuration, std::vector<Script> scripts, Value t_w = 2,
-            Value t_l = 0, bool rounds = false) {
+            Value passes = 0, bool rounds = false) {
     const locks::LockLimits limits{
-        .t_w = t_w, .t_l = t_l, .patience = locks::Duration(rounds ? 1 : 0)};
+        .t_w = t_w, .passes = passes, .patience = locks::Duration(rounds ? 1 : 0)};
     Case c;
     c.lock = std::move(name);
     c.configuration = configuration;
@@ -58,8 +58,8 @@ Case mutant_in_rounds(const char* fault, Failure expected, const char* configura
     return c;
 }
 
-/// From the moment at which an exclusive is in the queue: those before it, and T_L for each of them
-/// that leaves a process behind which can pass, and for itself.
+/// From the moment at which an exclusive is in the queue: those before it, and `passes` for each of
+/// them that leaves a process behind which can pass, and for itself.
 void passed_at_most(Case& c, std::uint32_t times) {
     c.program.bound[index_of(Mode::exclusive)] = times;
     c.program.announcing_slot = kTail;
@@ -73,67 +73,67 @@ void add_passing_mutants(std::vector<Case>& cases) {
         c.expected = expected;
         cases.push_back(std::move(c));
     };
-    mutant(pf_mcs("", "2W T_L=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
+    mutant(pf_mcs("", "2W passes=100", {w4, w4}, 2, 100), "no_limit_to_passing", Failure::bypass);
     passed_at_most(cases.back(), 1 + 1);
-    mutant(pf_mcs<TakesAnyway>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "takes_anyway",
+    mutant(pf_mcs<TakesAnyway>("", "3W passes=1", {w2, w2, w2}, 2, 1), "takes_anyway",
            Failure::exclusion);
-    mutant(pf_mcs<NoNextFirst>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_next_first",
+    mutant(pf_mcs<NoNextFirst>("", "3W passes=1", {w2, w2, w2}, 2, 1), "no_next_first",
            Failure::deadlock);
-    mutant(pf_mcs<GivesToNobody>("", "2W+1R T_L=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
+    mutant(pf_mcs<GivesToNobody>("", "2W+1R passes=1", {w1, w1, r1}, 2, 1), "gives_to_nobody",
            Failure::deadlock);
-    mutant(pf_mcs<NoDelivery>("", "3W T_L=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
-    mutant(pf_mcs<NoDrain>("", "2W+2R once T_L=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
+    mutant(pf_mcs<NoDelivery>("", "3W passes=1", {w2, w2, w2}, 2, 1), "no_delivery", Failure::data);
+    mutant(pf_mcs<NoDrain>("", "2W+2R once passes=1", {w1, w1, r1, r1}, 2, 1), "no_drain",
            Failure::exclusion);
 }
 
-/// T_L > 0: released locks may be taken past the first of the queue.
+/// passes > 0: released locks may be taken past the first of the queue.
 void add_passing(std::vector<Case>& cases) {
     const auto w1 = writer(1), w2 = writer(2), w4 = writer(4), r1 = reader(1), r2 = reader(2),
                w3 = writer(3);
-    const auto add = [&](const char* configuration, std::vector<Script> scripts, Value t_l = 1,
+    const auto add = [&](const char* configuration, std::vector<Script> scripts, Value passes = 1,
                          Size size = Size::small) {
-        cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, t_l));
+        cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, passes));
         cases.back().size = size;
     };
     const auto in_rounds = [&](const char* configuration, std::vector<Script> scripts) {
         cases.push_back(pf_mcs("pf_mcs", configuration, std::move(scripts), 2, 1, true));
     };
     const auto one_reader = [&] { cases.back().program.bound[index_of(Mode::shared)] = 2; };
-    add("2W T_L=1", {w4, w4});
+    add("2W passes=1", {w4, w4});
     passed_at_most(cases.back(), 1 + 1);
-    add("2W T_L=2", {writer(5), writer(5)}, 2);
+    add("2W passes=2", {writer(5), writer(5)}, 2);
     passed_at_most(cases.back(), 1 + 2);
-    add("3W T_L=1", {w2, w2, w2});
-    add("1W+2W x3 T_L=1", {w1, w3, w3}, 1, Size::deep);
+    add("3W passes=1", {w2, w2, w2});
+    add("1W+2W x3 passes=1", {w1, w3, w3}, 1, Size::deep);
     passed_at_most(cases.back(), 2 + 2 * 1);
-    add("2W+1R T_L=1", {w2, w2, r2});
+    add("2W+1R passes=1", {w2, w2, r2});
     one_reader();
-    add("1W+2R T_L=1", {w2, r2, r2});
-    add("2W+2R once T_L=1", {w1, w1, r1, r1});
-    add("3W+1R once T_L=1", {w1, w1, w1, r1});
+    add("1W+2R passes=1", {w2, r2, r2});
+    add("2W+2R once passes=1", {w1, w1, r1, r1});
+    add("3W+1R once passes=1", {w1, w1, w1, r1});
     one_reader();
-    add("4W once T_L=1", {w1, w1, w1, w1});
-    in_rounds("2W+2R once T_L=1", {w1, w1, r1, r1});
-    add("3W 2 targets T_L=1", {kBoth, kBoth, kBoth});
-    in_rounds("hold and wait T_L=1", kHoldAndWait);
-    in_rounds("hold and receive T_L=1", kHoldAndReceive);
+    add("4W once passes=1", {w1, w1, w1, w1});
+    in_rounds("2W+2R once passes=1", {w1, w1, r1, r1});
+    add("3W 2 targets passes=1", {kBoth, kBoth, kBoth});
+    in_rounds("hold and wait passes=1", kHoldAndWait);
+    in_rounds("hold and receive passes=1", kHoldAndReceive);
     const std::vector<Script> passing = {w1, reader(3), reader(3)};
-    in_rounds("1W+2R x3 T_L=1", passing);
+    in_rounds("1W+2R x3 passes=1", passing);
     cases.back() = in_at_most(1, std::move(cases.back()), 2);
     std::vector<Script> two_writers = kHoldAndWait;
     two_writers.push_back(two_writers.back());
-    in_rounds("hold and wait, 2 writers T_L=1", two_writers);
+    in_rounds("hold and wait, 2 writers passes=1", two_writers);
     const auto add_bounded = [&](const char* configuration, std::vector<Script> scripts) {
         add(configuration, std::move(scripts), 1, Size::deep);
         cases.back().program.watch_overtaking = false;
         cases.back().limits.preemptions = 4;
     };
-    add_bounded("2W+2R T_L=1", {w2, w2, r2, r2});
-    add_bounded("3W+1R T_L=1", {w2, w2, w2, r2});
+    add_bounded("2W+2R passes=1", {w2, w2, r2, r2});
+    add_bounded("3W+1R passes=1", {w2, w2, w2, r2});
     // All four twice are more than 400 million states.
-    add_bounded("4W T_L=1, one of them once", {w2, w2, w2, w1});
-    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "3W T_L=1", {w2, w2, w2}, 2, 1)));
-    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "2W+1R T_L=1", {w2, w2, r2}, 2, 1)));
+    add_bounded("4W passes=1, one of them once", {w2, w2, w2, w1});
+    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "3W passes=1", {w2, w2, w2}, 2, 1)));
+    cases.push_back(with_store_buffer(pf_mcs("pf_mcs", "2W+1R passes=1", {w2, w2, r2}, 2, 1)));
     add_passing_mutants(cases);
 }
 

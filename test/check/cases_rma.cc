@@ -62,13 +62,13 @@ struct PrintedTreeLocal {
         : lock(fabric, setup.limits.t_l_of[2]) {}
 };
 
-template <PrintedCounters Repair>
+template <PrintedCounters Repair, Value t_r = 1>
 struct PrintedRmaRwLocal {
     static constexpr Offers kOffers{};
     using Made = locks::RmaRw<CheckerFabric>;
     PrintedRmaRw<CheckerFabric, Repair> lock;
     PrintedRmaRwLocal(CheckerFabric& fabric, const LockSetup& setup)
-        : lock(fabric, setup.limits.t_r, setup.limits.t_w) {}
+        : lock(fabric, t_r, setup.limits.t_w) {}
 };
 
 /// Readers that go past a waiting writer when its round is over.
@@ -136,29 +136,26 @@ void add_rma_rw_printed(std::vector<Case>& cases) {
     const Machine flat{};
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     using Local = RmaRwLocal<>;
-    Machine printed = flat;
-    printed.limits.t_r = 1;
     using enum PrintedCounters;
     cases.push_back(mutant<PrintedRmaRwLocal<as_printed>>("rma_rw/as_printed", Failure::exclusion,
-                                                          "1W+1R N=1", {w1, r1}, printed));
+                                                          "1W+1R N=1", {w1, r1}, flat));
     // Readers get stuck early in the printed forms; what else is wrong lies behind that.
     cases.push_back(mutant<PrintedRmaRwLocal<wait>>("rma_rw/printed+wait", Failure::exclusion,
-                                                    "1W+2R N=1", {w1, r2, r2}, printed));
+                                                    "1W+2R N=1", {w1, r2, r2}, flat));
     cases.back().limits.look_past_deadlocks = true;
     cases.push_back(mutant<PrintedRmaRwLocal<torn_reset>>(
-        "rma_rw/printed+torn_reset", Failure::exclusion, "1W+2R N=1", {w1, r2, r2}, printed));
+        "rma_rw/printed+torn_reset", Failure::exclusion, "1W+2R N=1", {w1, r2, r2}, flat));
     cases.back().limits.look_past_deadlocks = true;
     cases.push_back(mutant<PrintedRmaRwLocal<safe_reset>>(
-        "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, printed));
+        "rma_rw/printed+safe_reset", Failure::deadlock, "1W+2R N=1", {w1, r2, r2}, flat));
     // Waiting readers take their count back: every window between two writers can be missed.
     Machine alternating = flat;
     alternating.limits.t_w = 1;
     cases.push_back(
         one_reader(on<Local>(name, "2W+1R N=1 T_W=1", {w2, w2, r2}, alternating), alternating));
-    alternating.limits.t_r = 10;
     cases.push_back(one_reader(
-        mutant<PrintedRmaRwLocal<safe_reset>>("rma_rw/printed+safe_reset", Failure::bypass,
-                                              "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),
+        mutant<PrintedRmaRwLocal<safe_reset, 10>>("rma_rw/printed+safe_reset", Failure::bypass,
+                                                  "2W+1R N=1 T_W=1", {w2, w2, r1}, alternating),
         alternating));
     cases.back().limits.look_past_deadlocks = true;
 }
@@ -203,12 +200,13 @@ void add_rma_rw(std::vector<Case>& cases) {
     const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
     const Machine flat{}, nodes{.element_sizes = {2}, .t_dc = 2};
     Machine held = flat;
-    held.limits.t_r = 1;
+    held.limits.reader_batch = 1;
     const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
     using Local = RmaRwLocal<>;
     cases.push_back(one_reader(on<Local>(name, "2W+1R N=1", {w2, w2, r2}, flat), flat));
     cases.push_back(on<Local>(name, "1W+2R N=1", {w2, r2, r2}, flat));
-    cases.push_back(one_reader(on<Local>(name, "2W+1R N=1 T_R=1", {w2, w2, r2}, held), held));
+    cases.push_back(
+        one_reader(on<Local>(name, "2W+1R N=1 reader_batch=1", {w2, w2, r2}, held), held));
     cases.push_back(one_reader(on<Local>(name, "2W+1R N=2", {w2, w2, r2}, nodes), nodes));
     cases.push_back(with_store_buffer(cases.back()));
     cases.push_back(on<Local>(name, "1W+2R N=2", {w2, r2, r2}, nodes));

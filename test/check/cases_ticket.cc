@@ -25,7 +25,7 @@ Case mutant(const char* name, Failure expected) {
 /// Counters of two bits have room for three processes, and wrap at the fourth ticket.
 using Narrow = locks::Ticket<CheckerFabric, 2>;
 
-/// T_L, and few bits for counters, as parts of the type, since a Plain lock is built without more.
+/// `passes`, and few bits for counters, as parts of the type, since a Plain lock is built without more.
 template <Value limit, unsigned counter_bits = 24>
 struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
     static constexpr std::uint32_t kLimit = limit;
@@ -34,7 +34,7 @@ struct Passing : locks::PassingTicket<CheckerFabric, counter_bits> {
         : locks::PassingTicket<CheckerFabric, counter_bits>(fabric, home, limit) {}
 };
 
-/// From the moment at which a waiter has its ticket it is overtaken by those before it, and by T_L
+/// From the moment at which a waiter has its ticket it is overtaken by those before it, and by `passes`
 /// others ahead of its own ticket, and of the ticket of each that leaves a process behind which can
 /// pass.
 Program in_order(Program program, Value ticket, std::uint32_t limit) {
@@ -55,7 +55,7 @@ Case passing_mutant(const char* name, Failure expected) {
     using Lock = PassingTicketMutant<CheckerFabric, M>;
     Case c;
     c.lock = std::string("passing_ticket/") + name;
-    c.configuration = "3W x3 T_L=1";
+    c.configuration = "3W x3 passes=1";
     c.program = in_order(word_lock<Lock>({writer(3), writer(3), writer(3)}), Lock::kTicket, 1);
     c.expected = expected;
     c.limits.look_past_deadlocks = expected == Failure::exclusion;
@@ -71,19 +71,20 @@ void add_passing_ticket(std::vector<Case>& cases) {
         cases.push_back(std::move(c));
     };
     const auto w1 = writer(1), w2 = writer(2), w3 = writer(3), w5 = writer(5);
-    add("2W once T_L=1", passing<Passing<1>>({w1, w1}));
-    add("3W once T_L=1", passing<Passing<1>>({w1, w1, w1}));
-    add("2W x5 T_L=0", passing<Passing<0>>({w5, w5}));
-    add("2W x5 T_L=1", passing<Passing<1>>({w5, w5}));
-    add("2W x5 T_L=2", passing<Passing<2>>({w5, w5}));
-    add("3W x3 T_L=0", passing<Passing<0>>({w3, w3, w3}));
-    add("3W x3 T_L=1", passing<Passing<1>>({w3, w3, w3}));
-    add("4W once T_L=1", passing<Passing<1>>({w1, w1, w1, w1}));
-    add("2W x5 T_L=1, counters wrap", passing<Passing<1, 2>>({w5, w5}));
-    add("3W x3 T_L=0, counters wrap", passing<Passing<0, 2>>({w3, w3, w3}));
-    add("3W x3 T_L=1, counters wrap", passing<Passing<1, 2>>({w3, w3, w3}));
-    add("3W 2 targets T_L=1", word_lock<Passing<1>>({both(Mode::exclusive), both(Mode::exclusive),
-                                                     both(Mode::exclusive)}));
+    add("2W once passes=1", passing<Passing<1>>({w1, w1}));
+    add("3W once passes=1", passing<Passing<1>>({w1, w1, w1}));
+    add("2W x5 passes=0", passing<Passing<0>>({w5, w5}));
+    add("2W x5 passes=1", passing<Passing<1>>({w5, w5}));
+    add("2W x5 passes=2", passing<Passing<2>>({w5, w5}));
+    add("3W x3 passes=0", passing<Passing<0>>({w3, w3, w3}));
+    add("3W x3 passes=1", passing<Passing<1>>({w3, w3, w3}));
+    add("4W once passes=1", passing<Passing<1>>({w1, w1, w1, w1}));
+    add("2W x5 passes=1, counters wrap", passing<Passing<1, 2>>({w5, w5}));
+    add("3W x3 passes=0, counters wrap", passing<Passing<0, 2>>({w3, w3, w3}));
+    add("3W x3 passes=1, counters wrap", passing<Passing<1, 2>>({w3, w3, w3}));
+    add("3W 2 targets passes=1",
+        word_lock<Passing<1>>(
+            {both(Mode::exclusive), both(Mode::exclusive), both(Mode::exclusive)}));
 
     using M = PassingTicketMutation;
     cases.push_back(passing_mutant<M::passes_uncounted>("passes_uncounted", Failure::bypass));

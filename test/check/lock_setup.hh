@@ -13,6 +13,7 @@ namespace rmalock::check {
 /// writer finds that none came.
 inline constexpr locks::LockLimits kSmallest{.t_w = 2,
                                              .t_l = 2,
+                                             .passes = 2,
                                              .hold = locks::Duration(1),
                                              .members = {.k_in = 1, .idle = 1},
                                              .budgets = {2, 2},

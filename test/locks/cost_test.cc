@@ -228,7 +228,7 @@ TEST_F(CostOfAdapters, PfCohortOffTheNodeIsOneRoundTripForEachCall) {
 }
 
 TEST_F(Cost, PhaseFairThatMayBePassedCostsTheSame) {
-    locks::PfMcs<CountingFabric> pf_mcs(parts.env({.t_w = 8, .t_l = 8}));
+    locks::PfMcs<CountingFabric> pf_mcs(parts.env({.t_w = 8, .passes = 8}));
     const locks::Hold exclusive = pf_mcs.acquire_exclusive(kTarget);
     EXPECT_EQ(fabric.take(), kOneAtomic);
     pf_mcs.release_exclusive(kTarget, exclusive);
@@ -288,7 +288,8 @@ class CostOverNodes : public Cost {
   protected:
     using PfCohort = locks::PfCohort<CountingFabric>;
     static constexpr fabric::Rank kNear = 1, kFar = 2;
-    const locks::LockLimits limits{.t_w = 8, .t_l = 2, .members = {.k_in = 2, .idle = 2}};
+    const locks::LockLimits limits{
+        .t_w = 8, .t_l = 2, .passes = 2, .members = {.k_in = 2, .idle = 2}};
     CountingFabric other_fabric{words.fabric(3)};
     Parts other_parts{other_fabric};
     PfCohort pf_cohort{parts.env(limits)};
@@ -556,8 +557,11 @@ TEST_F(CostOfHolderRecords, AnExclusiveCountsOnItsOwnNodeOnly) {
 class CostOfWaiting : public CostOfHolderRecords {
   protected:
     using PfCohort = locks::PfCohort<CountingFabric>;
-    static constexpr locks::LockLimits kSmall{
-        .t_w = 3, .t_l = 2, .patience = locks::Duration(20), .members = {.k_in = 1, .idle = 2}};
+    static constexpr locks::LockLimits kSmall{.t_w = 3,
+                                              .t_l = 2,
+                                              .passes = 2,
+                                              .patience = locks::Duration(20),
+                                              .members = {.k_in = 1, .idle = 2}};
     struct Contender {
         Contender(CostOfWaiting& test, fabric::Rank self)
             : fabric(test.words.fabric(self)), parts(fabric), pf_cohort(parts.env(kSmall)),

@@ -1,5 +1,5 @@
-// The ticket lock with bounded bypass: it excludes, and a waiter that does not run is passed T_L
-// times, and no more.
+// The ticket lock with bounded bypass: it excludes, and a waiter that does not run is passed
+// `passes` times, and no more.
 #include "locks/parts/passing_ticket.hh"
 
 #include <atomic>

@@ -18,11 +18,12 @@ using F = StressFabric;
 /// So short that readers join the drain of a writer, and processes go past those that wait.
 constexpr locks::Duration kRound{20};
 
-/// So small that everything changes often: nodes join at once and leave soon; T_R is more than
-/// there ever are.
+/// So small that everything changes often: nodes join at once and leave soon; reader_batch is
+/// more than there ever are.
 constexpr locks::LockLimits kSmall{.t_w = 3,
                                    .t_l = 2,
-                                   .t_r = 9,
+                                   .passes = 2,
+                                   .reader_batch = 9,
                                    .hold = locks::Duration(3),
                                    .patience = kRound,
                                    .members = {.k_in = 1, .idle = 2},

@@ -13,11 +13,12 @@ namespace {
 
 /// Values to sweep over; a cell is one of each.
 struct Options {
-    std::vector<std::string> lock = lock_names(), benchmark = {"ECSB"}, t_l = {"auto"};
+    std::vector<std::string> lock = lock_names(), benchmark = {"ECSB"}, t_l = {"auto"},
+                             passes = {"auto"};
     std::vector<Rank> ranks = {16}, ranks_per_node = {16}, nodes_per_rack = {0};
     std::vector<unsigned> locks = {0};
     std::vector<double> local = {90}, writers = {0.2};
-    std::vector<std::int64_t> t_dc = {0}, t_r = {0}, t_w = {0}, budget_remote = {20};
+    std::vector<std::int64_t> t_dc = {0}, reader_batch = {0}, t_w = {0}, budget_remote = {20};
     std::vector<std::uint64_t> seed = {1, 2, 3};
     Cell common;
     std::string models = RMALOCK_SIM_MODELS;
@@ -46,7 +47,8 @@ std::vector<Cell> cells_of(const Options& options) {
     vary(cells, &Cell::writers, options.writers);
     vary(cells, &Cell::t_dc, options.t_dc);
     vary(cells, &Cell::t_l, options.t_l);
-    vary(cells, &Cell::t_r, options.t_r);
+    vary(cells, &Cell::passes, options.passes);
+    vary(cells, &Cell::reader_batch, options.reader_batch);
     vary(cells, &Cell::t_w, options.t_w);
     vary(cells, &Cell::ranks, options.ranks);
     vary(cells, &Cell::lock, options.lock);
@@ -112,7 +114,8 @@ void add_options(CLI::App& app, Options& options) {
     swept("--budget-remote", options.budget_remote, "alock, pf_alock: as the parameter");
     swept("--t-dc", options.t_dc, "T_DC: processes that share a counter; 0: those of a node");
     swept("--t-l", options.t_l, "T_L: auto, or numbers of levels 2, 3, … with commas between");
-    swept("--t-r", options.t_r, "T_R, as the parameter t_r; 0: off");
+    swept("--passes", options.passes, "pf_mcs, pf_cohort: as the parameter");
+    swept("--reader-batch", options.reader_batch, "rma_rw, pf_cohort: as the parameter; 0: off");
     swept("--t-w", options.t_w, "T_W; 0: P");
     swept("--seed", options.seed, "Seeds; each makes a cell of its own");
     app.add_option("-m,--model", options.common.model, "Cost model, of the file of models")

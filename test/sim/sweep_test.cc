@@ -150,6 +150,7 @@ TEST_F(Sweep, WhatACellAsksForIsChecked) {
     EXPECT_NO_THROW(run_of(cell, RMALOCK_SIM_MODELS));
     refused([](Cell& c) { c.benchmark = "XYZ"; });
     refused([](Cell& c) { c.t_l = "many"; });
+    refused([](Cell& c) { c.passes = "many"; });
     refused([](Cell& c) { c.domain = "gpu"; });
     refused([](Cell& c) { c.model = "tcp", c.domain = "nic"; });
     cell.domain = "cpu";

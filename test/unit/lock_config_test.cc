@@ -52,11 +52,16 @@ struct Party {
 TEST(LockConfig, IsWhatWasAskedForAndWhatAnybodySees) {
     std::vector<ProcessInfo> infos(3);
     infos[1].oversubscribed = true;
-    const LockConfig made = configure(
-        to_wire({.lock = "rma_rw", .t_l = "3,5", .t_r = 7, .budget_remote = 9, .budget_local = 3}),
-        infos);
+    const LockConfig made = configure(to_wire({.lock = "rma_rw",
+                                               .t_l = "3,5",
+                                               .passes = "1000000",
+                                               .reader_batch = 7,
+                                               .budget_remote = 9,
+                                               .budget_local = 3}),
+                                      infos);
     EXPECT_STREQ(made.choice.name, "rma_rw");
-    EXPECT_EQ(made.thresholds.t_r, 7U);
+    EXPECT_EQ(made.thresholds.passes, 1'000'000U);
+    EXPECT_EQ(made.thresholds.reader_batch, 7U);
     EXPECT_EQ(made.thresholds.budgets.remote, 9U);
     EXPECT_EQ(made.thresholds.budgets.local, 3U);
     EXPECT_EQ(made.thresholds.of_level(2, 1), 3U);

@@ -98,11 +98,16 @@ TEST_F(Params, TextsWithAGrammarAreRead) {
     EXPECT_STREQ(
         why, "parameter 't_l' cannot be '4,,8': it is auto, or up to 3 numbers from 0 to 1000000, "
              "separated by commas");
+    EXPECT_EQ(set("passes", "8"), RMALOCK_OK) << why;
+    EXPECT_EQ(set("passes", "4,8"), RMALOCK_ERR_ARG);
+    EXPECT_STREQ(why,
+                 "parameter 'passes' cannot be '4,8': it is auto, or a number from 0 to 1000000");
     EXPECT_EQ(set("topology", "node,cabinet"), RMALOCK_ERR_ARG);
     EXPECT_STREQ(
         why, "parameter 'topology' cannot be 'node,cabinet': 'cabinet' is no level; there are l3, "
              "numa, node and rack, or auto or flat alone");
     EXPECT_STREQ(params.t_l, "4,8");
+    EXPECT_STREQ(params.passes, "8");
     EXPECT_STREQ(params.topology, "numa:2,node,rack:2");
 }
 
@@ -126,7 +131,8 @@ TEST_F(Params, WindowKeysAreListed) {
         &keys);
     EXPECT_EQ(keys, (std::set<std::string>{"acc_single_intrinsic", "budget_local", "budget_remote",
                                            "check_nocheck", "defer", "enable", "lock", "patience",
-                                           "summary", "t_dc", "t_l", "t_r", "t_w", "topology"}));
+                                           "passes", "reader_batch", "summary", "t_dc", "t_l",
+                                           "t_w", "topology"}));
 }
 
 } // namespace

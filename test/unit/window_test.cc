@@ -138,6 +138,7 @@ rmalock_spec_t spec_of(Member& member, rmalock_flavor_t flavor, void* base, std:
     spec.params.lock = "auto";
     spec.params.topology = "auto";
     spec.params.t_l = "auto";
+    spec.params.passes = "auto";
     spec.params.yield = "always";
     spec.params.sleep = "auto";
     spec.params.domain = member.domain;

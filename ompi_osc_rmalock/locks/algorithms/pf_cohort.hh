@@ -78,7 +78,7 @@
 //               else if s.XC > cohorts: PHASE(0, s.RC, s.MB, PH) by way of HW
 //           flush(the cohort's qnode)
 //           if FADD(COME, -in a row) > in a row: give(BATON, HEAD)
-//    hold   handed over by PHASE: let T_R readers of the own node arrive, if they come soon
+//    hold   handed over by PHASE: let reader_batch readers of the own node arrive, if they come soon
 //
 // Deviations from the first design
 //   P1  A node becomes a member by one of its readers, which is inside by way of home and has to
@@ -127,8 +127,8 @@
 //
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain, and before
 // it one turn of the target's node, T_L or T_W. A writer waits for those before it in its cohort,
-// and T_L that did not queue for each of them and for itself; for T_L of each other node for each
-// T_L of its own, and of the target's node at each change of phase; one of the target's node first
+// and `passes` that did not queue for each of them and for itself; for T_L of each other node for
+// each T_L of its own, and of the target's node at each change of phase; one of the target's node first
 // for the rest of a chain, or its patience; and for the readers that were admitted before members
 // closed, at one change of phase per T_W, and in the rounds of each drain; and for those that come
 // behind one of these until that one knows. In the nic domain a writer of the target's node may
@@ -310,7 +310,8 @@ class PfCohort : private PfCohortWords {
     }
 
     /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^20. T_L:
-    /// of them within a node, before another node has the lock, < 2^20.
+    /// of them within a node, before another node has the lock, < 2^20. passes: of running ones
+    /// past the first of the node's queue, in a row.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         // A hand-over to another node costs some hundred of those within one.
         constexpr Value kOftenInARow = 16;
@@ -318,7 +319,8 @@ class PfCohort : private PfCohortWords {
         const Value most = std::max(kOftenInARow, 2 * of_a_node);
         return {.t_w = asked.chain(machine.ranks(), 2 * kOftenInARow),
                 .t_l = std::max<Value>(1, asked.innermost(most)),
-                .t_r = asked.t_r,
+                .passes = asked.passes.value_or(most),
+                .reader_batch = asked.reader_batch,
                 .hold = kHoldForReaders,
                 .patience = asked.patience,
                 .members = joins_after(of_a_node, machine.nodes.elements())};
@@ -355,7 +357,7 @@ class PfCohort : private PfCohortWords {
             near_.enter_alone(word(target, kNear), word(target, kJoin), free(target)))
             return {kAloneInNear};
         const Word qnode = record(my_node_, target);
-        const auto entry = cohort_.enter(cohort(qnode), target, qnodes_, limits_.t_l);
+        const auto entry = cohort_.enter(cohort(qnode), target, qnodes_, limits_.passes);
         if (!entry) [[unlikely]]
             return acquire_alone(target);
         if (!entry->lock)
@@ -814,13 +816,13 @@ class PfCohort : private PfCohortWords {
         return closed.to_come;
     }
 
-    /// The hold: a writer that waits for T_R readers makes them one batch.
+    /// The hold: a writer that waits for so many readers makes them one batch.
     void let_readers_in(Rank target) {
-        if (limits_.t_r == 0 || limits_.hold.count() == 0)
+        if (limits_.reader_batch == 0 || limits_.hold.count() == 0)
             return;
         fabric_.await_until(
             counter(my_node_, target),
-            [this](Value v) { return MemberWords::arrivals(v) >= limits_.t_r; },
+            [this](Value v) { return MemberWords::arrivals(v) >= limits_.reader_batch; },
             fabric_.after(limits_.hold));
     }
 

@@ -12,7 +12,7 @@
 //    JOIN   the list of the readers that wait
 //    TAIL   last exclusive in the queue
 //    HW     where a phase is handed to a successor that has not shown itself: its qnode or
-//           PHASE(r); with T_L the BATON of baton.hh
+//           PHASE(r); with passes the BATON of baton.hh
 //
 // Words of a qnode (all mailbox use): NEXT, STATUS of the queue; DRN: the last reader of the phase
 // has left; WAKE of the list.
@@ -35,8 +35,8 @@
 //           if s.XC > chain: if succ: PUT(succ.STATUS, PHASE(s.RC))
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
-// With T_L > 0, where all are on one node, running exclusives may take a released lock past the
-// first of the queue, T_L times (baton.hh). TAIL is the baton's queue then, and the owner has left
+// With passes > 0, where all are on one node, running exclusives may take a released lock past the
+// first of the queue, so many times (baton.hh). TAIL is the baton's queue then, and the owner has left
 // it.
 //
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(RO, s.RC); in
@@ -72,13 +72,13 @@
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
 // admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
 // readers admitted before it at one change of phase per T_W of them, and in the rounds of each
-// drain. With T_L it is passed T_L
-// times as well, by exclusives that did not queue, for itself and for each before it.
+// drain. With passes it is passed so many times
+// as well, by exclusives that did not queue, for itself and for each before it.
 //
 // Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
 // they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
 // more if readers wait, 1 more if the successor has not shown itself. To wait for readers: 3
-// atomics, one of them while they leave. With T_L: uncontended the same; contended acquire 2
+// atomics, one of them while they leave. With passes: uncontended the same; contended acquire 2
 // atomics past the queue, else 4; release 1 get and 1 posted add, or a change of phase and 1 posted
 // add. Memory: one line per target; one qnode (a line) per lock that a process awaits, or holds
 // after it has been in the queue.
@@ -97,12 +97,12 @@ struct PfMcsWords {
     static constexpr Slot kS = 0, kRo = 1, kJoin = 4, kStandIn = 5;
     /// TAIL: the last of the exclusives that found another one in S; 0: none is in the queue. Each
     /// comes by one swap, so one finds 0: it is the first, and alone meets the owner in HW. With
-    /// T_L it is the first of the baton's queue.
+    /// passes it is the first of the baton's queue.
     static constexpr Slot kTail = 2;
     /// HW: an owner that sees no successor leaves PHASE here, the first of the queue its name. Each
     /// swaps its own in, so the later one finds the other: the owner a name to tell, or the first
     /// what it is told. That one clears it before it goes in: the next pair finds nothing of this.
-    /// With T_L it is the BATON (BatonWord).
+    /// With passes it is the BATON (BatonWord).
     static constexpr Slot kHw = 3;
 
     // S. Every change is an atomic that returns what the others were, so two that come at once see
@@ -151,15 +151,15 @@ class PfMcs : private PfMcsWords {
 
     static Footprint footprint(const MachineView&) { return {.home = fabric::kWordsPerLine}; }
 
-    /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^24. T_L:
-    /// exclusives that may take a released lock past the first of the queue, < 2^20; 0: none, it is
-    /// handed over. The first of the queue polls a word at home, which only its own node can do for
-    /// nothing: so T_L is for windows of one node.
+    /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^24.
+    /// passes: those that may take a released lock past the first of the queue in a row, < 2^20; 0:
+    /// none, it is handed over. The first of the queue polls a word at home, which only its own node can do for
+    /// nothing: so passes are for windows of one node.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         // Enough for the lock to be busy while the next in line gets a core, few enough to be fair.
         constexpr Value kOftenPassed = 64;
         return {.t_w = asked.chain(machine.ranks()),
-                .t_l = machine.one_node ? asked.innermost(kOftenPassed) : 0,
+                .passes = machine.one_node ? asked.passes.value_or(kOftenPassed) : 0,
                 .patience = asked.patience};
     }
 
@@ -202,7 +202,7 @@ class PfMcs : private PfMcsWords {
             drain_alone(target, readers(s));
             return kAlone;
         }
-        return hold(limits_.t_l != 0 ? take_baton(target) : take_in_queue(target));
+        return hold(limits_.passes != 0 ? take_baton(target) : take_in_queue(target));
     }
 
     void release_exclusive(Rank target, Hold held) {
@@ -244,7 +244,7 @@ class PfMcs : private PfMcsWords {
     /// Of an exclusive that has been in the queue, or had the baton.
     [[gnu::noinline]] void release_from_queue(Rank target, ExclusiveHold mine) {
         const bool in_a_row = mine.chain < limits_.t_w;
-        if (limits_.t_l != 0) {
+        if (limits_.passes != 0) {
             if (in_a_row && exclusives(fabric_.get(word(target, kS))) > mine.chain) {
                 fabric_.deliver(target);
                 baton_.give(word(target, kHw), direct(mine.chain), passed(mine));
@@ -296,7 +296,8 @@ class PfMcs : private PfMcsWords {
 
     // ---- exclusives that may be passed ----------------------------------------------------------
     ExclusiveHold take_baton(Rank target) {
-        const auto got = baton_.take(word(target, kHw), word(target, kTail), qnodes_, limits_.t_l);
+        const auto got =
+            baton_.take(word(target, kHw), word(target, kTail), qnodes_, limits_.passes);
         // The giver does not know the taker, but all are on one node.
         if (got.passed == 0 && is_handover(got.message))
             fabric_.handed_over(fabric_.self());
@@ -352,7 +353,7 @@ class PfMcs : private PfMcsWords {
         if (exclusives(s) == mine.chain)
             return;
         const Value message = phase_message(readers(s));
-        if (limits_.t_l != 0) {
+        if (limits_.passes != 0) {
             baton_.give(word(target, kHw), message, passed(mine));
             return;
         }

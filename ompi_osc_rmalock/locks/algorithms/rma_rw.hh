@@ -47,9 +47,10 @@
 //   D5  A reader that meets WRITE stays counted and waits for GEN to flip, instead of taking its
 //       count back and trying again. The next writer drains it, so it cannot miss the window
 //       between two writers, and it makes one atomic however long it waits.
-//   D6  T_R is how many readers a writer lets arrive at its own counter, after the lock came back
-//       to the readers, before it closes them again. It waits no longer than `hold`, so that a
-//       counter without readers holds nobody up. As printed, T_R protects nobody.
+//   D6  There is no T_R, a cap on the readers of a counter: as printed it protects nobody, and the
+//       reader that resets at it breaks the lock (D2). Instead a writer lets reader_batch readers
+//       arrive at its own counter, after the lock came back to the readers, before it closes them
+//       again. It waits no longer than `hold`, so that a counter without readers holds nobody up.
 //   D7  T_W counts critical sections (T4).
 //   D8  Counters are dealt out per target over the group that shares them.
 //   D9  A reader must not wait without end for a writer that itself waits for readers: one of those
@@ -158,10 +159,11 @@ class RmaRw : private RmaRwWords {
                            machine.counters.records() * kCounterSlots};
     }
 
-    /// T_L,i and T_W (queue_tree.hh), T_R and its hold, and the patience of a draining writer.
+    /// T_L,i and T_W (queue_tree.hh), the batch of readers and its hold, and the patience of a
+    /// draining writer.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         LockLimits all = tree_limits(asked, machine);
-        all.t_r = asked.t_r;
+        all.reader_batch = asked.reader_batch;
         all.hold = kHoldForReaders;
         all.patience = asked.patience;
         return all;
@@ -372,12 +374,12 @@ class RmaRw : private RmaRwWords {
         last.done(fabric_);
     }
 
-    /// T_R; see D6.
+    /// See D6.
     void let_readers_in(Rank target) {
-        if (limits_.t_r == 0 || limits_.hold.count() == 0)
+        if (limits_.reader_batch == 0 || limits_.hold.count() == 0)
             return;
         const Word arrive = my_counter(target);
-        const Value enough = readers(fabric_.get(arrive)) + limits_.t_r;
+        const Value enough = readers(fabric_.get(arrive)) + limits_.reader_batch;
         fabric_.await_until(
             arrive, [enough](Value v) { return readers(v) >= enough; },
             fabric_.after(limits_.hold));

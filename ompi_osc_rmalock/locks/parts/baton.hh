@@ -4,8 +4,8 @@
 // Our own. A queue hands its lock to the next in line. Where ranks outnumber cores that one mostly
 // is not running, and the lock lies idle until it is given a core. Here a released lock lies free
 // in a word; the first of the queue watches it, and newcomers may take it past the first one, at
-// most T_L times in a row. As the spin locks of Linux: W. Long, P. Zijlstra, "qspinlock", 2015,
-// whose queue ends at its first one, too; there nothing bounds how often it is passed.
+// most `passes` times in a row. As the spin locks of Linux: W. Long, P. Zijlstra, "qspinlock",
+// 2015, whose queue ends at its first one, too; there nothing bounds how often it is passed.
 //
 // Words: BATON (atomic), 0 while somebody has it or nobody needs it; TAIL, NEXT, STATUS of
 // mcs_queue.hh.
@@ -14,7 +14,7 @@
 //                                                 and what its giver says to its taker
 //
 //    take   b = BATON
-//           if b.free and b.passed < T_L and CAS(BATON, b -> 0) == b:          // past the first
+//           if b.free and b.passed < passes and CAS(BATON, b -> 0) == b:       // past the first
 //               passed = b.passed + 1;  return b.message
 //           if join(TAIL): await STATUS == FIRST
 //           do await BATON.free  until CAS(BATON, b -> 0) == b;  passed = 0
@@ -27,9 +27,9 @@
 // not be seen at once by anybody; in particular a process may come back before its own add has
 // landed, and then queues.
 //
-// Overtaking: between two takes by a first one at most T_L others take it that did not queue. A
-// process in the queue therefore waits for those before it, and T_L others for each of them and for
-// itself.
+// Overtaking: between two takes by a first one at most `passes` others take it that did not queue.
+// A process in the queue therefore waits for those before it, and `passes` others for each of them
+// and for itself.
 //
 // Cost: take past the queue 1 get, 1 atomic; in the queue 2 atomics more and a put; give 1 posted.
 // The first of the queue polls BATON, so all that use it have to be on its node. Memory: 2 words
@@ -77,7 +77,7 @@ class Baton : private BatonWord<message_bits> {
 
     explicit Baton(F& fabric) : fabric_(fabric), queue_(fabric) {}
 
-    /// `limit`: T_L, at most kMostPassed.
+    /// `limit`: passes, at most kMostPassed.
     Taken take(Word baton, Word tail, QueueNodes& qnodes, Value limit) {
         const Value seen = fabric_.get(baton);
         if (seen != 0 && passed(seen) < limit && taken(baton, seen))

@@ -3,7 +3,7 @@
 //
 // As the local queues of RMA-MCS (P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed
 // RMA Locks", HPDC 2016, section 3.2), with a baton (baton.hh) in place of the queue: a running
-// writer may take it before those that wait, at most T_L times in a row.
+// writer may take it before those that wait, at most `passes` times in a row.
 //
 // Words at a process of the node, for each target, used by the node's processes only:
 //
@@ -136,7 +136,7 @@ class Cohort : private ComeWord {
     Cohort(const Cohort&) = delete;
     Cohort& operator=(const Cohort&) = delete;
 
-    /// `limit`: T_L. Nothing: another target has the record.
+    /// `limit`: passes. Nothing: another target has the record.
     std::optional<Entry> enter(const Words& words, Rank target, QueueNodes& qnodes, Value limit) {
         const std::optional<Value> before = come(words.come, target);
         if (!before)

@@ -3,8 +3,8 @@
 // Our own, of ticket.hh and baton.hh. A ticket lock hands over to the next waiter, which mostly
 // does not run where ranks outnumber cores: the lock lies idle until the system gives it a core. A
 // spin lock lies free for any running process, but then a waiter may lose for ever. Here a released
-// lock lies free, and the first of the queue takes it like others; they pass that one T_L times at
-// most. baton.hh does the same with an MCS queue. That one needs qnodes of the process, and
+// lock lies free, and the first of the queue takes it like others; they pass that one `passes`
+// times at most. baton.hh does the same with an MCS queue. That one needs qnodes of the process, and
 // knowledge of when the lock is wanted. This one is a word: any thread may wait, and zeroed memory
 // is free.
 //
@@ -14,7 +14,7 @@
 //    [ next      | serving   | passed  | held ]   free, and nobody waits: 0
 //
 //    acquire   v = CAS(word, 0 -> [held])                                     if it was 0: alone
-//              if !v.held and v.passed < T_L and CAS(word, v -> v + [passed:1 | held]) == v:
+//              if !v.held and v.passed < passes and CAS(word, v -> v + [passed:1 | held]) == v:
 //                  return                                                     past the first
 //              mine = FADD(word, [next:1]).next
 //              do  v = await !word.held and word.serving == mine
@@ -29,9 +29,10 @@
 // Why it excludes: `held` becomes set by a compare-and-swap of a word without it, and is taken away
 // by the holder alone.
 //
-// Why a waiter gets in: between two takes by a first one others pass T_L times at most, as its take
-// resets `passed`. Its compare-and-swap fails beside that only when a process joins the queue, once
-// for each. So a waiter waits for those before it, and T_L others for each of them and for itself.
+// Why a waiter gets in: between two takes by a first one others pass `passes` times at most, as its
+// take resets `passed`. Its compare-and-swap fails beside that only when a process joins the queue,
+// once for each. So a waiter waits for those before it, and `passes` others for each of them and for
+// itself.
 //
 // Both counters wrap at 2^24. `next` wraps off the top; `serving` is written whole. There are fewer
 // waiters than that: 65,536 processes of 255 threads each.
@@ -96,7 +97,7 @@ class PassingTicket {
     static_assert(kDefaultLimit <= W::kMostPassed);
 
     /// The lock words are slot `home` of every rank, zeroed before the first acquire of anybody.
-    /// `limit`: T_L, at most kMostPassed of the word; 0: nobody is passed.
+    /// `limit`: passes, at most kMostPassed of the word; 0: nobody is passed.
     PassingTicket(F& fabric, Slot home, Value limit = kDefaultLimit)
         : fabric_(fabric), home_(home), limit_(limit) {}
 

@@ -15,6 +15,16 @@ void keep(char (&field)[N], const char* text) {
     std::snprintf(field, N, "%s", text);
 }
 
+/// A number, all of the text, that a threshold may have.
+std::optional<Value> threshold(std::string_view text) {
+    Value value = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end || value > kLargestThreshold)
+        return std::nullopt;
+    return value;
+}
+
 } // namespace
 
 Choice choose(const WindowTraits& traits) {
@@ -36,19 +46,27 @@ std::vector<Value> parse_t_l(std::string_view text, std::string& why) {
     std::vector<Value> values;
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
-        Value value = 0;
-        const auto read = std::from_chars(text.data() + begin, text.data() + end, value);
-        if (read.ec != std::errc() || read.ptr != text.data() + end || value > kLargestThreshold ||
-            values.size() == topology::kMostItems) {
+        const auto value = threshold(text.substr(begin, end - begin));
+        if (!value || values.size() == topology::kMostItems) {
             why = "it is auto, or up to " + std::to_string(topology::kMostItems) +
                   " numbers from 0 to " + std::to_string(kLargestThreshold) +
                   ", separated by commas";
             return {};
         }
-        values.push_back(value);
+        values.push_back(*value);
         begin = end + 1;
     }
     return values;
+}
+
+std::optional<Value> parse_passes(std::string_view text, std::string& why) {
+    why.clear();
+    if (text == "auto")
+        return std::nullopt;
+    const auto value = threshold(text);
+    if (!value)
+        why = "it is auto, or a number from 0 to " + std::to_string(kLargestThreshold);
+    return value;
 }
 
 LockRequestWire to_wire(const LockRequest& request) {
@@ -56,8 +74,9 @@ LockRequestWire to_wire(const LockRequest& request) {
     keep(mine.lock, std::string(present_name(request.lock)).c_str());
     keep(mine.topology, request.topology);
     keep(mine.t_l, request.t_l);
+    keep(mine.passes, request.passes);
     mine.t_dc = request.t_dc;
-    mine.t_r = request.t_r;
+    mine.reader_batch = request.reader_batch;
     mine.t_w = request.t_w;
     mine.patience = request.patience;
     mine.budget_remote = request.budget_remote;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,7 +20,8 @@ struct LockRequest {
     const char* lock = "auto";
     const char* topology = "auto";
     const char* t_l = "auto";
-    std::int32_t t_dc = 0, t_r = 0, t_w = 0, patience = 0;
+    const char* passes = "auto";
+    std::int32_t t_dc = 0, reader_batch = 0, t_w = 0, patience = 0;
     std::int32_t budget_remote = Budgets{}.remote, budget_local = Budgets{}.local;
 };
 
@@ -29,7 +31,8 @@ struct LockRequestWire {
     char lock[24];
     char topology[kText];
     char t_l[kText];
-    std::int32_t t_dc, t_r, t_w, patience, budget_remote, budget_local;
+    char passes[kText];
+    std::int32_t t_dc, reader_batch, t_w, patience, budget_remote, budget_local;
 };
 static_assert(std::is_trivially_copyable_v<LockRequestWire>);
 
@@ -63,6 +66,8 @@ Choice choose(const WindowTraits& traits);
 /// Reads the text of the parameter t_l. On failure `why` says what is wrong, and is empty
 /// otherwise.
 std::vector<Value> parse_t_l(std::string_view text, std::string& why);
+/// The same of the parameter passes.
+std::optional<Value> parse_passes(std::string_view text, std::string& why);
 
 struct LockConfig {
     Choice choice;

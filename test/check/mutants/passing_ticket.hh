@@ -14,7 +14,7 @@ enum class PassingTicketMutation {
     release_by_put,  ///< a release writes 0 over the queue
 };
 
-/// As locks/parts/passing_ticket.hh with T_L = 1; counters of two bits, which wrap.
+/// As locks/parts/passing_ticket.hh with passes = 1; counters of two bits, which wrap.
 template <fabric::Fabric F, PassingTicketMutation M>
 class PassingTicketMutant {
     using Mutation = PassingTicketMutation;
