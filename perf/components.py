@@ -95,8 +95,8 @@ def arguments_of(name, known):
     return " ".join(arguments)
 
 
-# The locks' thresholds in the order in which RMA-RW (section 6) sets them; reader_batch in T_R's place.
-THRESHOLDS = ("t_dc", "reader_batch", "t_l", "t_w")
+# The locks' thresholds in the order in which RMA-RW (section 6) sets them, and ours beside T_R.
+THRESHOLDS = ("t_dc", "t_r", "reader_batch", "t_l", "t_w")
 
 
 def thresholds_of(lock, parameters):

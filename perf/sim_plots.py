@@ -7,8 +7,8 @@ import page
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from paper_claims import (HIGH_WRITERS, LOW_WRITERS, RANKS, READER_BATCH, T_DC, T_L, TO_1024, TO_4096, alone,
-                          dht_figures)
+from paper_claims import (HIGH_WRITERS, LOW_WRITERS, RANKS, READER_BATCH, T_DC, T_L, T_R, TO_1024, TO_4096,
+                          alone, capped, dht_figures)
 from plots import axes_of, legend
 
 STYLES = {"auto": ("#D55E00", "o"), "rma_rw": ("#0072B2", "s"), "rma_mcs": ("#009E73", "^"),
@@ -87,13 +87,13 @@ def fractions(cells):
     return panels(cells, list(titles), RANKS, "operations/s", lambda axis, title: of_locks(
         axis, ("rma_rw", "fompi_rw", "auto"), RANKS,
         lambda lock, p: cells.throughput(lock=lock, benchmark="ECSB", ranks=p, f_w=titles[title] / 100,
-                                         reader_batch=0, t_dc=0, t_w=0)))
+                                         t_r=0, reader_batch=0, t_dc=0, t_w=0)))
 
 
 def many_writers(cells):
     def draw(axis, _):
-        return any([line(axis, [(p, cells.throughput(lock="rma_rw", benchmark="ECSB", ranks=p, reader_batch=0,
-                                                     f_w=writers / 100)) for p in TO_1024],
+        return any([line(axis, [(p, cells.throughput(lock="rma_rw", benchmark="ECSB", ranks=p, t_r=0,
+                                                     reader_batch=0, f_w=writers / 100)) for p in TO_1024],
                          f"F_W = {writers} %", style)
                     for writers, style in zip((*LOW_WRITERS, *HIGH_WRITERS), MORE)])
     return panels(cells, ["rma_rw, ECSB"], TO_1024, "operations/s", draw)
@@ -126,11 +126,17 @@ def t_dc(cells):
                                                        t_dc=value))
 
 
+def t_r(cells):
+    return of_values(cells, TO_4096[2:], "rma_rw, ECSB, F_W = 0.2 %: a cap on the readers of a counter", T_R,
+                     lambda value: f"{value} readers" if value else "no cap",
+                     lambda p, value: capped(cells, p, 0.2, value))
+
+
 def reader_batch(cells):
     return of_values(cells, TO_4096[2:], "rma_rw, ECSB, F_W = 0.2 %: a wait for readers", READER_BATCH,
                      lambda value: f"{value} readers",
                      lambda p, value: cells.throughput(lock="rma_rw", benchmark="ECSB", ranks=p, f_w=0.002,
-                                                       reader_batch=value, t_l="auto", t_w=0))
+                                                       t_r=0, reader_batch=value, t_l="auto", t_w=0))
 
 
 def hashtable(cells):
@@ -196,7 +202,8 @@ FIGURES = [
     ("sim_benchmarks", "Figure 5: other benchmarks, F_W = 0.2 %.", benchmarks),
     ("sim_t_l", "Figure 4c: passings within a node and between nodes.", t_l),
     ("sim_t_dc", "Figure 4a: processes that share a counter.", t_dc),
-    ("sim_reader_batch", "Figure 4e has the paper's cap on the readers of a counter; this is our wait for readers.", reader_batch),
+    ("sim_t_r", "Figure 4e: a cap on the readers of a counter.", t_r),
+    ("sim_reader_batch", "Not in the paper: a writer waits for readers.", reader_batch),
     ("sim_hashtable", "Figure 6: the hashtable; atomics: foMPI-A.", hashtable),
     ("sim_cascades", "N-CoSED's figure 7: a cascade of shared, and of exclusive, waiters on a node each.", cascades),
     ("sim_locks", "ALock's figure 5: a table of locks on nodes of 12 processes.", lock_table),

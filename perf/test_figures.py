@@ -21,7 +21,7 @@ import n_cosed_claims  # noqa: E402
 import paper_claims  # noqa: E402
 import simulated  # noqa: E402
 
-KEYS = {"model": "cray", "ranks_per_node": 16, "t_dc": 0, "t_l": "auto", "passes": "auto", "reader_batch": 0, "t_w": 0,
+KEYS = {"model": "cray", "ranks_per_node": 16, "t_dc": 0, "t_l": "auto", "passes": "auto", "t_r": 0, "reader_batch": 0, "t_w": 0,
         "seed": 1, "outcome": "ok"}
 
 

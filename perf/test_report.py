@@ -218,8 +218,8 @@ class Page(unittest.TestCase):
             folder = pathlib.Path(name)
             self.assertIsNone(report.simulated_section(folder))
             (folder / "sim.csv").write_text(
-                "lock,benchmark,ranks,f_w,t_dc,t_l,reader_batch,t_w,outcome,per_second\n" + "".join(
-                    f"{lock},LB,1024,1,0,auto,0,0,ok,{rate}\n" for lock, rate in (("rma_mcs/ungated", 400), ("d_mcs/ungated", 100))))
+                "lock,benchmark,ranks,f_w,t_dc,t_l,t_r,reader_batch,t_w,outcome,per_second\n" + "".join(
+                    f"{lock},LB,1024,1,0,auto,0,0,0,ok,{rate}\n" for lock, rate in (("rma_mcs/ungated", 400), ("d_mcs/ungated", 100))))
             _, _, text = report.simulated_section(folder)
             self.assertIn("<td>4.0x</td><td>holds</td>", text)
             for claims in (report.paper_claims, report.alock_claims, report.n_cosed_claims):

@@ -15,8 +15,8 @@ using fabric::Slot;
 using fabric::Value;
 using fabric::Word;
 
-/// The largest T_L, T_W, passes and batch of readers that the parameters allow: what a word counts
-/// of them has room for.
+/// The largest T_L, T_R, T_W, passes and batch of readers that the parameters allow: what a word
+/// counts of them has room for.
 inline constexpr Value kLargestThreshold = 1'000'000;
 
 /// What an acquire hands to its release, e.g. the queue node it used. Opaque to the caller,

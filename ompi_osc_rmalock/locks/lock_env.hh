@@ -81,9 +81,9 @@ struct Budgets {
 /// What was asked for of a lock's thresholds; see params.def.
 struct Thresholds {
     std::vector<Value> t_l; ///< of levels 2, 3, …, the last one for all further levels; empty: auto
-    Value t_dc = 0, reader_batch = 0, t_w = 0; ///< 0: as params.def says
-    std::optional<Value> passes;               ///< none: auto
-    fabric::Duration patience{};               ///< first round of a wait (patience.hh)
+    Value t_dc = 0, t_r = 0, reader_batch = 0, t_w = 0; ///< 0: as params.def says
+    std::optional<Value> passes;                        ///< none: auto
+    fabric::Duration patience{};                        ///< first round of a wait (patience.hh)
     Budgets budgets{};
 
     /// T_L of level i of 2 … N; `otherwise` if it is to be chosen.
@@ -112,8 +112,9 @@ struct LockLimits {
     Value t_w = 64;         ///< T_W: exclusives that may follow each other before waiting readers
     Value t_l = 0;          ///< T_L of a lock without levels: of them within a node
     Value passes = 0;       ///< of running ones past the first of the queue, in a row
+    Value t_r = 0;          ///< T_R: readers at a counter before a writer that waits; 0: no cap
     Value reader_batch = 0; ///< readers let in before a writer closes the counters again
-    Duration hold{};        ///< how long a writer waits for those at most
+    Duration hold{};        ///< how long a writer waits for a batch, and a reader at T_R, at most
     /// How long a waiting writer holds readers back at first (parts/patience.hh); 0: for ever.
     Duration patience{};
     MemberLimits members{};
@@ -133,7 +134,7 @@ struct LockEnv {
     LockLimits limits;
 };
 
-/// For a batch of readers, which may never come.
+/// For a batch of readers, or a writer, which may never come.
 inline constexpr Duration kHoldForReaders{50};
 
 } // namespace rmalock::locks

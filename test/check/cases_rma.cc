@@ -104,6 +104,33 @@ void add_rma_rw_in_rounds(std::vector<Case>& cases) {
     in_rounds("readers meet inside N=1", meet_inside(), rounds);
 }
 
+/// A cap on the readers of a counter.
+void add_rma_rw_capped(std::vector<Case>& cases) {
+    const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    Machine apart{}, together{.t_dc = 4};
+    apart.limits.t_r = together.limits.t_r = 1;
+    const auto add = [&](std::string configuration, std::vector<Script> scripts,
+                         const Machine& machine) {
+        cases.push_back(on<RmaRwLocal<>>(name, configuration, std::move(scripts), machine));
+        cases.back().program.watch_overtaking = false;
+    };
+    add("2W+1R N=1 T_R=1", {w2, w2, r2}, apart);
+    add("1W+2R N=1 T_DC=4 T_R=1", {w2, r2, r2}, together);
+    cases.push_back(with_store_buffer(cases.back()));
+    add("2W+2R N=1 T_DC=4 T_R=1 once", {w1, w1, r1, r1}, together);
+    add("1W+2R N=1 T_DC=4 T_R=1, rounds", {w2, r2, r1}, check::in_rounds(together));
+    add("hold and wait N=1 T_R=1, rounds", kHoldAndWait, check::in_rounds(apart));
+    add("hold and receive N=1 T_R=1, rounds", hold_and_receive(), check::in_rounds(apart));
+    // The writer that a reader sees in the queue may be about to leave.
+    Machine endless = apart;
+    endless.limits.hold = {};
+    cases.push_back(mutant<RmaRwLocal<>>("rma_rw/gives_way_for_ever", Failure::deadlock,
+                                         "1W+1R N=1 T_R=1", {w1, r2}, endless));
+    cases.push_back(mutant<RmaRwLocal<rma_fault::NoDeparture>>(
+        "rma_rw/gives_way_inside", Failure::deadlock, "1W+1R N=1 T_R=1", {w1, r2}, apart));
+}
+
 void add_rma_rw_mutants(std::vector<Case>& cases) {
     const Machine flat{}, rounds = check::in_rounds(flat);
     const auto w2 = writer(2), r1 = reader(1), r2 = reader(2);
@@ -221,6 +248,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
     add_rma_rw_in_rounds(cases);
+    add_rma_rw_capped(cases);
     add_rma_rw_mutants(cases);
     add_rma_rw_printed(cases);
 }

@@ -283,6 +283,20 @@ TEST_F(Cost, CountersOfAFlatTreeAreOneAtomicForReadersAndTwoEachForAWriter) {
     EXPECT_EQ(fabric.take(), (VerbCounts{.gets = 2, .atomics = 1, .posted = 2, .flushes = 1}));
 }
 
+TEST_F(Cost, OfTheCapOnReadersIsAGetEachAndTwoAtomicsAtTheCap) {
+    locks::RmaRw<CountingFabric> rma_rw(parts.env({.t_r = 2, .hold = locks::Duration(1)}));
+    const auto cost_of_one = [&] {
+        rma_rw.release_shared(kTarget, rma_rw.acquire_shared(kTarget));
+        return fabric.take();
+    };
+    constexpr VerbCounts kBelow{.gets = 1, .atomics = 1, .posted = 1};
+    EXPECT_EQ(cost_of_one(), kBelow);
+    EXPECT_EQ(cost_of_one(), kBelow);
+    // Nobody waits: the count begins anew.
+    EXPECT_EQ(cost_of_one(), (VerbCounts{.gets = 2, .atomics = 2, .posted = 1}));
+    EXPECT_EQ(cost_of_one(), kBelow);
+}
+
 /// Rank 0's pf_cohort and, beside it, rank 3's, on the other node.
 class CostOverNodes : public Cost {
   protected:

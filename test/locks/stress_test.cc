@@ -41,6 +41,14 @@ struct InOrder : locks::PfMcs<F> {
 template <>
 constexpr locks::LockLimits kLimits<InOrder> = {.t_w = 2, .patience = kRound};
 
+/// RMA-RW with a cap on the readers of a counter, which they reach often.
+struct Capped : locks::RmaRw<F> {
+    using RmaRw::RmaRw;
+};
+template <>
+constexpr locks::LockLimits kLimits<Capped> = {
+    .t_w = 3, .t_r = 2, .hold = locks::Duration(3), .patience = kRound, .t_l_of = {2, 2, 2, 2, 2}};
+
 /// Two processes of a node, where all others are reached by adapters.
 struct Apart : fabric::Adapter<Apart, F&> {
     using Adapter::Adapter;
@@ -131,7 +139,7 @@ using Adapters = testing::Types<
 #define RMALOCK_LOCK(name, Class) OfAWindow<locks::Class<F>>::Type,
 #include "locks/all.def"
 #undef RMALOCK_LOCK
-    Gated<InOrder>, Gated<locks::PfCohort<Apart>, Room::ample, Apart>>;
+    Gated<InOrder>, Gated<Capped>, Gated<locks::PfCohort<Apart>, Room::ample, Apart>>;
 TYPED_TEST_SUITE(Stress, Adapters);
 
 TYPED_TEST(Stress, OneTargetMostlyWriters) {

@@ -18,7 +18,8 @@ struct Options {
     std::vector<Rank> ranks = {16}, ranks_per_node = {16}, nodes_per_rack = {0};
     std::vector<unsigned> locks = {0};
     std::vector<double> local = {90}, writers = {0.2};
-    std::vector<std::int64_t> t_dc = {0}, reader_batch = {0}, t_w = {0}, budget_remote = {20};
+    std::vector<std::int64_t> t_dc = {0}, t_r = {0}, reader_batch = {0}, t_w = {0},
+                              budget_remote = {20};
     std::vector<std::uint64_t> seed = {1, 2, 3};
     Cell common;
     std::string models = RMALOCK_SIM_MODELS;
@@ -48,6 +49,7 @@ std::vector<Cell> cells_of(const Options& options) {
     vary(cells, &Cell::t_dc, options.t_dc);
     vary(cells, &Cell::t_l, options.t_l);
     vary(cells, &Cell::passes, options.passes);
+    vary(cells, &Cell::t_r, options.t_r);
     vary(cells, &Cell::reader_batch, options.reader_batch);
     vary(cells, &Cell::t_w, options.t_w);
     vary(cells, &Cell::ranks, options.ranks);
@@ -115,6 +117,7 @@ void add_options(CLI::App& app, Options& options) {
     swept("--t-dc", options.t_dc, "T_DC: processes that share a counter; 0: those of a node");
     swept("--t-l", options.t_l, "T_L: auto, or numbers of levels 2, 3, … with commas between");
     swept("--passes", options.passes, "pf_mcs, pf_cohort: as the parameter");
+    swept("--t-r", options.t_r, "rma_rw: T_R, as the parameter; 0: no cap");
     swept("--reader-batch", options.reader_batch, "rma_rw, pf_cohort: as the parameter; 0: off");
     swept("--t-w", options.t_w, "T_W; 0: P");
     swept("--seed", options.seed, "Seeds; each makes a cell of its own");

@@ -13,7 +13,7 @@
 namespace rmalock::sim {
 namespace {
 
-constexpr int kKeyColumns = 22;
+constexpr int kKeyColumns = 23;
 
 std::optional<Value> passes(const Cell& cell) {
     std::string why;
@@ -28,6 +28,7 @@ locks::Thresholds thresholds(const Cell& cell) {
     locks::Thresholds asked{
         .t_l = locks::parse_t_l(cell.t_l, why),
         .t_dc = static_cast<Value>(cell.t_dc),
+        .t_r = static_cast<Value>(cell.t_r),
         .reader_batch = static_cast<Value>(cell.reader_batch),
         .t_w = static_cast<Value>(cell.t_w),
         .passes = passes(cell),
@@ -91,19 +92,20 @@ std::string key_of(const Cell& cell) {
     std::string t_l = cell.t_l, topology = cell.topology;
     std::ranges::replace(t_l, ',', '/');
     std::ranges::replace(topology, ',', '/');
-    return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+    return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                        cell.lock, cell.model, cell.domain, cell.benchmark, cell.ranks,
                        cell.ranks_per_node, cell.nodes_per_rack, topology, cell.locks, cell.local,
-                       cell.writers, cell.t_dc, t_l, cell.passes, cell.reader_batch, cell.t_w,
-                       cell.budget_remote, cell.budget_local, cell.patience, cell.seed, cell.budget,
-                       cell.operations);
+                       cell.writers, cell.t_dc, t_l, cell.passes, cell.t_r, cell.reader_batch,
+                       cell.t_w, cell.budget_remote, cell.budget_local, cell.patience, cell.seed,
+                       cell.budget, cell.operations);
 }
 
 const std::string& Results::header() {
     static const std::string text =
         "lock,model,domain,benchmark,ranks,ranks_per_node,nodes_per_rack,topology,locks,local,f_w,"
         "t_dc,t_l,"
-        "passes,reader_batch,t_w,budget_remote,budget_local,patience,seed,budget,asked_operations,"
+        "passes,t_r,reader_batch,t_w,budget_remote,budget_local,patience,seed,budget,asked_"
+        "operations,"
         "operations,per_second,latency_us,acquire_us,reader_us,writer_us,median_us,p90_us,p99_us,"
         "twentieths_us,longest_us,"
         "fewest,seconds,verbs,"

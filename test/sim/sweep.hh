@@ -19,7 +19,7 @@ struct Cell {
     Rank ranks = 16, ranks_per_node = 16, nodes_per_rack = 0;
     unsigned locks = 0;
     double local = 0.9, writers = 0.002;
-    std::int64_t t_dc = 0, reader_batch = 0, t_w = 0, patience = 1000, budget_remote = 20,
+    std::int64_t t_dc = 0, t_r = 0, reader_batch = 0, t_w = 0, patience = 1000, budget_remote = 20,
                  budget_local = 5;
     std::uint64_t seed = 1, budget = 1'000'000;
     unsigned operations = 0;

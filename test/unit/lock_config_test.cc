@@ -55,12 +55,14 @@ TEST(LockConfig, IsWhatWasAskedForAndWhatAnybodySees) {
     const LockConfig made = configure(to_wire({.lock = "rma_rw",
                                                .t_l = "3,5",
                                                .passes = "1000000",
+                                               .t_r = 8,
                                                .reader_batch = 7,
                                                .budget_remote = 9,
                                                .budget_local = 3}),
                                       infos);
     EXPECT_STREQ(made.choice.name, "rma_rw");
     EXPECT_EQ(made.thresholds.passes, 1'000'000U);
+    EXPECT_EQ(made.thresholds.t_r, 8U);
     EXPECT_EQ(made.thresholds.reader_batch, 7U);
     EXPECT_EQ(made.thresholds.budgets.remote, 9U);
     EXPECT_EQ(made.thresholds.budgets.local, 3U);

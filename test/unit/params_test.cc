@@ -131,7 +131,7 @@ TEST_F(Params, WindowKeysAreListed) {
         &keys);
     EXPECT_EQ(keys, (std::set<std::string>{"acc_single_intrinsic", "budget_local", "budget_remote",
                                            "check_nocheck", "defer", "enable", "lock", "patience",
-                                           "passes", "reader_batch", "summary", "t_dc", "t_l",
+                                           "passes", "reader_batch", "summary", "t_dc", "t_l", "t_r",
                                            "t_w", "topology"}));
 }
 

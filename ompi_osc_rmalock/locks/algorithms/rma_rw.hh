@@ -10,10 +10,20 @@
 //    ARRIVE  [ GEN:1 | WRITE:1 | ROUND:1 | readers that arrived:61 ]              atomic
 //    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
 //
+//    BASE    [ GEN:1 | readers that had arrived when a count up to T_R began ]    atomic
+//
 //    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
+//                     if T_R and !v.WRITE and full(v):                            D10
+//                         ADD(DEPART, 1)
+//                         until ARRIVE.WRITE or ARRIVE.GEN != v.GEN, `hold` at most: await that
+//                         v = FADD(ARRIVE, 1)
 //                     if v.WRITE: until ARRIVE.GEN != v.GEN:                      L9: 5-8, 13-24
 //                         await that, or another ARRIVE.ROUND
 //                         if DEPART.PAR == v.GEN and join: in                     D9
+//    full(v)          b = BASE
+//                     if b.GEN == v.GEN and v.readers - b.readers < T_R: return false
+//                     if b.GEN == v.GEN and TAIL of level 1: return true
+//                     CAS(BASE, b -> [v.GEN | v.readers]);  return false
 //    join             d = FADD(DEPART, -1)
 //                     if d.PAR == v.GEN: FADD(ARRIVE, -1); return true
 //                     ADD(DEPART, 1); return false
@@ -47,10 +57,9 @@
 //   D5  A reader that meets WRITE stays counted and waits for GEN to flip, instead of taking its
 //       count back and trying again. The next writer drains it, so it cannot miss the window
 //       between two writers, and it makes one atomic however long it waits.
-//   D6  There is no T_R, a cap on the readers of a counter: as printed it protects nobody, and the
-//       reader that resets at it breaks the lock (D2). Instead a writer lets reader_batch readers
-//       arrive at its own counter, after the lock came back to the readers, before it closes them
-//       again. It waits no longer than `hold`, so that a counter without readers holds nobody up.
+//   D6  A writer lets reader_batch readers arrive at its own counter, after the lock came back to
+//       the readers, before it closes the counters again. It waits no longer than `hold`, so that a
+//       counter without readers holds nobody up. The paper has nothing of the kind.
 //   D7  T_W counts critical sections (T4).
 //   D8  Counters are dealt out per target over the group that shares them.
 //   D9  A reader must not wait without end for a writer that itself waits for readers: one of those
@@ -61,6 +70,17 @@
 //       It cannot come round to v.GEN while the reader stands there, because the next writer waits
 //       for it. A reader that has joined takes its arrival back: the writer did not count it, and
 //       it departs like the others.
+//  D10  T_R, the cap on the readers of a counter, is none by default. In Listing 9 the reader that
+//       reaches it resets the counter (D2). Here a reader that finds T_R arrivals since the last
+//       reset, and a writer in the queue of level 1, departs again, and lets that writer close the
+//       counters before it arrives once more.
+//
+// Why D10 is sound: a reader that found no WRITE is inside. So it may depart, as after an empty
+// section, and wait without being counted anywhere. BASE is a hint, on which nothing but that wait
+// depends. GEN has one bit, so BASE may be from two resets before; then a reader looks for a writer
+// too early. The writer that it sees may be about to leave, and then nobody resets for it (the
+// reader of Listing 9 waits for ever). So it waits for `hold` at most, which patience need not
+// bound, and gives way once in an acquire.
 //
 // Side by side: the atomics of up to 64 counters in one round trip, in no order.
 //
@@ -79,13 +99,14 @@
 // counter is closed in passing misses this round. It looks again in the next one, which comes as
 // long as the writer waits.
 //
-// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W. A writer closes the
+// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W; under T_R before that
+// for those of `hold`. A writer closes the
 // counters once and waits for the readers that arrived before that, and for those of its rounds;
 // writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
-// counter is on the node. Writer uncontended: N atomics, then 2 per counter, in 2 round trips for
-// each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter, in 2 round
+// counter is on the node; with T_R a get beside it. Writer uncontended: N atomics, then 2 per
+// counter, in 2 round trips for each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter, in 2 round
 // trips for each 64, and a wait that polls DEPART. To release N atomics and a posted one per
 // counter, flushed in one round trip.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
@@ -108,6 +129,9 @@ struct RmaRwWords {
     // Of a counter: each word on a line of its own.
     static constexpr Slot kArrive = 0, kDepart = fabric::kWordsPerLine,
                           kCounterSlots = 2 * fabric::kWordsPerLine;
+    /// BASE, beside ARRIVE: as ARRIVE was, without WRITE and ROUND, when a count up to T_R began. By
+    /// a compare-and-swap: of several readers that find the count over one begins the next (D10).
+    static constexpr Slot kBase = 1;
 
     // ARRIVE. A reader counts itself in and sees the bits in one atomic, so either it sees WRITE,
     // or the writer that set it counts the reader.
@@ -159,10 +183,11 @@ class RmaRw : private RmaRwWords {
                            machine.counters.records() * kCounterSlots};
     }
 
-    /// T_L,i and T_W (queue_tree.hh), the batch of readers and its hold, and the patience of a
-    /// draining writer.
+    /// T_L,i and T_W (queue_tree.hh), T_R, the batch of readers, the hold of both, and the patience
+    /// of a draining writer.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         LockLimits all = tree_limits(asked, machine);
+        all.t_r = asked.t_r;
         all.reader_batch = asked.reader_batch;
         all.hold = kHoldForReaders;
         all.patience = asked.patience;
@@ -177,7 +202,9 @@ class RmaRw : private RmaRwWords {
     Hold acquire_shared(Rank target) {
         const Word arrive = my_counter(target);
         const Value before = fabric_.fetch_add(arrive, kArrival);
-        if ((before & kWrite) != 0)
+        if (limits_.t_r != 0) [[unlikely]]
+            enter_below_cap(target, arrive, before);
+        else if ((before & kWrite) != 0)
             wait_as_reader(arrive, before);
         return {};
     }
@@ -240,6 +267,36 @@ class RmaRw : private RmaRwWords {
         std::unique_ptr<Value[]> many_;
         std::array<Value, kFew> few_; // not cleared: it is large
     };
+
+    /// For a reader whose arrival found `before`, with T_R (D10).
+    [[gnu::noinline]] void enter_below_cap(Rank target, Word arrive, Value before) {
+        if ((before & kWrite) == 0 && is_full(target, arrive, before)) {
+            fabric_.add(depart(arrive), kDeparture);
+            fabric_.await_until(
+                arrive,
+                [mine = generation(before)](Value v) {
+                    return (v & kWrite) != 0 || generation(v) != mine;
+                },
+                fabric_.after(limits_.hold));
+            before = fabric_.fetch_add(arrive, kArrival);
+        }
+        if ((before & kWrite) != 0)
+            wait_as_reader(arrive, before);
+    }
+    /// Whether T_R have arrived since the last reset, and a writer waits. If none does, the count
+    /// begins again.
+    bool is_full(Rank target, Word arrive, Value before) {
+        const Word base = field(arrive, kBase);
+        const Value began = fabric_.get(base);
+        if (generation(began) == generation(before)) {
+            if (readers(before) - readers(began) < limits_.t_r)
+                return false;
+            if (tree_.is_taken(target))
+                return true;
+        }
+        fabric_.compare_swap(base, began, all_departed(before));
+        return false;
+    }
 
     /// For a reader whose arrival found `before`.
     void wait_as_reader(Word arrive, Value before) {

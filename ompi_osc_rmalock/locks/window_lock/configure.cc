@@ -12,6 +12,7 @@ Thresholds thresholds(const LockRequestWire& request) {
     std::string why;
     return {.t_l = parse_t_l(request.t_l, why),
             .t_dc = static_cast<Value>(request.t_dc),
+            .t_r = static_cast<Value>(request.t_r),
             .reader_batch = static_cast<Value>(request.reader_batch),
             .t_w = static_cast<Value>(request.t_w),
             .passes = parse_passes(request.passes, why),

@@ -76,6 +76,7 @@ LockRequestWire to_wire(const LockRequest& request) {
     keep(mine.t_l, request.t_l);
     keep(mine.passes, request.passes);
     mine.t_dc = request.t_dc;
+    mine.t_r = request.t_r;
     mine.reader_batch = request.reader_batch;
     mine.t_w = request.t_w;
     mine.patience = request.patience;

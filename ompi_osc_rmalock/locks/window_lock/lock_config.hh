@@ -21,7 +21,7 @@ struct LockRequest {
     const char* topology = "auto";
     const char* t_l = "auto";
     const char* passes = "auto";
-    std::int32_t t_dc = 0, reader_batch = 0, t_w = 0, patience = 0;
+    std::int32_t t_dc = 0, t_r = 0, reader_batch = 0, t_w = 0, patience = 0;
     std::int32_t budget_remote = Budgets{}.remote, budget_local = Budgets{}.local;
 };
 
@@ -32,7 +32,7 @@ struct LockRequestWire {
     char topology[kText];
     char t_l[kText];
     char passes[kText];
-    std::int32_t t_dc, reader_batch, t_w, patience, budget_remote, budget_local;
+    std::int32_t t_dc, t_r, reader_batch, t_w, patience, budget_remote, budget_local;
 };
 static_assert(std::is_trivially_copyable_v<LockRequestWire>);
 

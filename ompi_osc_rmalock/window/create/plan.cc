@@ -43,6 +43,7 @@ locks::LockRequestWire Plan::request(const rmalock_params_t& params) {
                            .t_l = params.t_l,
                            .passes = params.passes,
                            .t_dc = params.t_dc,
+                           .t_r = params.t_r,
                            .reader_batch = params.reader_batch,
                            .t_w = params.t_w,
                            .patience = params.patience,

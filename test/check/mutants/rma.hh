@@ -49,4 +49,17 @@ struct NoReopen : Sound {
     bool skips_fetch_add(Word w, Value v) { return w.slot == kDepart && v == kParity; }
 };
 
+/// A reader that gives way at T_R does not depart.
+struct NoDeparture : Sound {
+    Value posted(Word w, Value v) { return w.slot == kDepart && tail_ ? 0 : v; }
+    void done(Verb verb, Word w, Value v) {
+        if (w.slot == kTail && verb == Verb::get)
+            tail_ = v != 0;
+        else if (w.slot == kArrive)
+            tail_ = false;
+    }
+    static constexpr Slot kTail = 0; ///< of level 1
+    bool tail_ = false;
+};
+
 } // namespace rmalock::check::rma_fault
