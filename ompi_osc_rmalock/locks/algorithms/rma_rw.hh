@@ -9,8 +9,8 @@
 //
 //    ARRIVE  [ GEN:1 | WRITE:1 | ROUND:1 | readers that arrived:61 ]              atomic
 //    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
-//
 //    BASE    [ GEN:1 | readers that had arrived when a count up to T_R began ]    atomic
+//                                                       beside ARRIVE; used with T_R alone
 //
 //    reader acquire   v = FADD(ARRIVE, 1)                                         L9: 12
 //                     if T_R and !v.WRITE and full(v):                            D10
@@ -99,16 +99,16 @@
 // counter is closed in passing misses this round. It looks again in the next one, which comes as
 // long as the writer waits.
 //
-// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W; under T_R before that
-// for those of `hold`. A writer closes the
-// counters once and waits for the readers that arrived before that, and for those of its rounds;
+// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W, and under T_R for those
+// of `hold` before. A writer closes the counters once and waits for the readers that arrived before
+// that, and for those of its rounds;
 // writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
 // counter is on the node; with T_R a get beside it. Writer uncontended: N atomics, then 2 per
-// counter, in 2 round trips for each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter, in 2 round
-// trips for each 64, and a wait that polls DEPART. To release N atomics and a posted one per
-// counter, flushed in one round trip.
+// counter, in 2 round trips for each 64 counters. Each time that it finds readers inside, 1 or 2
+// more per counter, in 2 round trips for each 64, and a wait that polls DEPART. To release N atomics
+// and a posted one per counter, flushed in one round trip.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
