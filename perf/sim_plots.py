@@ -7,7 +7,7 @@ import page
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from paper_claims import (HIGH_WRITERS, LOW_WRITERS, RANKS, READER_BATCH, T_DC, T_L, T_R, TO_1024, TO_4096,
+from paper_claims import (HIGH_WRITERS, LOW_WRITERS, NEVER, RANKS, READER_BATCH, T_DC, T_L, T_R, TO_1024, TO_4096,
                           alone, capped, dht_figures)
 from plots import axes_of, legend
 
@@ -127,8 +127,8 @@ def t_dc(cells):
 
 
 def t_r(cells):
-    return of_values(cells, TO_4096[2:], "rma_rw, ECSB, F_W = 0.2 %: a cap on the readers of a counter", T_R,
-                     lambda value: f"{value} readers" if value else "no cap",
+    return of_values(cells, TO_1024[2:], "rma_rw, ECSB, F_W = 0.2 %: a cap on the readers of a counter", T_R,
+                     lambda value: f"{value} readers" if value < NEVER else "never reached",
                      lambda p, value: capped(cells, p, 0.2, value))
 
 

@@ -119,7 +119,6 @@ void add_rma_rw_capped(std::vector<Case>& cases) {
     add("1W+2R N=1 T_DC=4 T_R=1", {w2, r2, r2}, together);
     cases.push_back(with_store_buffer(cases.back()));
     add("2W+2R N=1 T_DC=4 T_R=1 once", {w1, w1, r1, r1}, together);
-    add("1W+2R N=1 T_DC=4 T_R=1, rounds", {w2, r2, r1}, check::in_rounds(together));
     add("hold and wait N=1 T_R=1, rounds", kHoldAndWait, check::in_rounds(apart));
     add("hold and receive N=1 T_R=1, rounds", hold_and_receive(), check::in_rounds(apart));
     // The writer that a reader sees in the queue may be about to leave.
