@@ -72,6 +72,36 @@ static void cartesian(void) {
 
 /// Many windows live at once; each keeps its own data and its own locks. They are freed in an order
 /// that is not that of their making.
+static int copied;
+
+static int on_copy(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
+    (void)comm, (void)key, (void)extra;
+    ++copied;
+    *(void**)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+/// What a program keeps with its communicator belongs to that alone: windows copy nothing of it, and
+/// delete nothing.
+static void attributes_stay(void) {
+    MPI_Comm comm;
+    int key, value = 7;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    OK(MPI_Comm_create_keyval(on_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL));
+    OK(MPI_Comm_set_attr(comm, key, &value));
+    copied = 0;
+    use(comm, T.flavor);
+    struct window w;
+    if (window_open(&w, 64, 1)) {
+        if (is_served_by_rmalock(w.win)) // others of Open MPI duplicate the communicator
+            CHECK_EQ(0, copied);
+        window_close(&w);
+    }
+    MPI_Comm_free(&comm);
+    OK(MPI_Comm_free_keyval(&key));
+}
+
 static void many_windows(int count) {
     struct window* w = malloc((size_t)count * sizeof *w);
     for (int i = 0; i < count; ++i)
@@ -169,6 +199,7 @@ static const struct test_case cases[] = {
     {.name = "without_one", .run = without_one, .each = IN_ANY, .min_ranks = 2},
     {.name = "merged", .run = merged, .each = IN_ANY, .min_ranks = 2},
     {.name = "cartesian", .run = cartesian, .each = IN_ANY},
+    {.name = "attributes_stay", .run = attributes_stay, .each = IN_ANY},
     {.name = "three_hundred_windows", .run = three_hundred_windows, .each = IN_ANY},
     {.name = "two_thousand_windows", .run = two_thousand_windows, .each = IN_ANY, .deep = true},
     {.name = "made_and_freed", .run = made_and_freed, .each = IN_ANY},

@@ -130,16 +130,6 @@ static void without_locks(void) {
     OK(MPI_Win_free(&win));
 }
 
-static bool is_served_by_rmalock(MPI_Win win) {
-    MPI_Info info;
-    char value[64];
-    int found = 0;
-    OK(MPI_Win_get_info(win, &info));
-    MPI_Info_get(info, "rmalock_lock", sizeof value - 1, value, &found);
-    MPI_Info_free(&info);
-    return found;
-}
-
 /// MPI_Win_get_info shows the standard's keys: what the program gave, or else what holds.
 static void shown_hints(void) {
     static const char* const kKeys[] = {"no_locks", "same_size", "same_disp_unit",
@@ -229,6 +219,63 @@ static void memory_alignment(void) {
             CHECK_EQ(0, (uintptr_t)base % kLeast[i]);
         OK(MPI_Win_free(&win));
     }
+}
+
+/// A key that one rank alone gives.
+static MPI_Info given_by(int rank, const char* key, const char* value) {
+    MPI_Info info;
+    MPI_Info_create(&info);
+    if (T.rank == rank)
+        MPI_Info_set(info, key, value);
+    return info;
+}
+
+/// Memory is as much aligned as any rank asks.
+static void alignment_asked_by_one(void) {
+    MPI_Win win;
+    char* base;
+    MPI_Info info = given_by(T.ranks - 1, "mpi_minimum_memory_alignment", "4096");
+    const int code = MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    if (!OK(code))
+        return;
+    if (is_served_by_rmalock(win))
+        CHECK_EQ(0, (uintptr_t)base % 4096);
+    OK(MPI_Win_free(&win));
+}
+
+/// Parts follow one another unless all say that they need not: a rank that has not said so walks
+/// from its own to the next one's.
+static void apart_asked_by_one(void) {
+    MPI_Win win;
+    char *base, *first;
+    MPI_Aint bytes;
+    int unit;
+    MPI_Info info = given_by(0, "alloc_shared_noncontig", "true");
+    const int code = MPI_Win_allocate_shared(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    if (!OK(code))
+        return;
+    OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &first));
+    if (is_served_by_rmalock(win))
+        CHECK_EQ(100 * T.rank, base - first);
+    OK(MPI_Win_free(&win));
+}
+
+/// A size of -1 is no memory, and leaves the window as it was.
+static void dynamic_attach_nothing_real(void) {
+    MPI_Win win;
+    static char memory[64];
+    if (!OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win)))
+        return;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (is_served_by_rmalock(win)) { // others attach it
+        CHECK(MPI_Win_attach(win, memory, -1) != MPI_SUCCESS);
+        CHECK(MPI_Win_attach(win, (void*)(UINTPTR_MAX - 15), 64) != MPI_SUCCESS);
+        OK(MPI_Win_attach(win, memory, sizeof memory));
+        OK(MPI_Win_detach(win, memory));
+    }
+    OK(MPI_Win_free(&win));
 }
 
 static int deleted;
@@ -782,6 +829,11 @@ static const struct test_case cases[] = {
     {.name = "nobody_has_memory", .run = nobody_has_memory, .each = IN_ANY},
     {.name = "create_on_any_memory", .run = create_on_any_memory, .needs = IN_CREATE},
     {.name = "create_twice_on_one_memory", .run = create_twice_on_one_memory, .needs = IN_CREATE},
+    {.name = "alignment_asked_by_one", .run = alignment_asked_by_one, .needs = IN_ALLOCATE},
+    {.name = "apart_asked_by_one", .run = apart_asked_by_one, .needs = IN_SHARED},
+    {.name = "dynamic_attach_nothing_real",
+     .run = dynamic_attach_nothing_real,
+     .needs = IN_DYNAMIC},
     {.name = "shared_parts_are_contiguous", .run = shared_parts_are_contiguous, .needs = IN_SHARED},
     {.name = "shared_load_and_store", .run = shared_load_and_store, .needs = IN_SHARED},
     {.name = "shared_on_each_host",

@@ -5,7 +5,7 @@
 
 mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
-	network late_answer held_lock crowd random_locks sections sessions refuse_calls \
+	network ends late_answer held_lock crowd random_locks sections sessions refuse_calls \
 	survive
 mpi_test_binaries = $(mpi_test_names:%=test/mpi/%)
 mpi_test_cflags = -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror

@@ -247,6 +247,17 @@ static inline bool window_open(struct window* w, MPI_Aint bytes, int unit) {
     return window_open_with(w, T.flavor, MPI_COMM_WORLD, bytes, unit, MPI_INFO_NULL);
 }
 
+/// Where Open MPI's own components are known to do otherwise.
+static inline bool is_served_by_rmalock(MPI_Win win) {
+    MPI_Info info;
+    char value[64];
+    int found = 0;
+    OK(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "rmalock_lock", sizeof value - 1, value, &found);
+    MPI_Info_free(&info);
+    return found;
+}
+
 static inline void window_close(struct window* w) {
     if (w->flavor == DYNAMIC) {
         MPI_Barrier(w->comm); // nobody is still at work on what is detached

@@ -12,10 +12,13 @@
 //               the same, and 0 can start no thread
 //   cut_midway  the same as cut_link, but the link is cut when they have talked
 //   cut_link    1 puts to 3, which it does not reach
+//   narrow_link 0 puts and gets for longer than a peer may be silent
 //   many        fetch_and_op beside many windows
 //   connections all count in all ranks' windows; how many file descriptors that took
 //   room_for_two, room_for_one, room_for_less
 //               the same, where the limit leaves two, one, or too few for each other rank
+//   near_the_limit
+//               0 puts to itself, has few descriptors left, and then meets the others
 //   threads     several threads make the first windows, each on a communicator of its own
 //   ring        each puts to the next rank, in two windows
 //   pairs       the same as some_hosts, and all have rmalock
@@ -28,6 +31,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -514,6 +518,33 @@ static void room_for_less(void) {
     few_descriptors(SPARE + size - 3, 0);
 }
 
+static void add(MPI_Win win, int target) {
+    const int one = 1;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Accumulate(&one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock(target, win);
+}
+
+static void near_the_limit(void) {
+    enum { LIMIT = 400, FREE = 30 };
+    volatile int* word;
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max = LIMIT;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    MPI_Win win = window(MPI_COMM_WORLD, &word);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        for (int i = 0; i < 20; ++i)
+            add(win, 0);
+        for (int file = 0; file >= 0 && file < LIMIT - FREE;)
+            file = open("/dev/null", O_RDONLY);
+        for (int target = 1; target < size; ++target)
+            put(win, target, 1);
+    }
+    MPI_Win_free(&win);
+}
+
 static void plain_exit(void) {
     volatile int* word;
     use(window(MPI_COMM_WORLD, &word));
@@ -571,6 +602,7 @@ int main(int argc, char** argv) {
                  {"broken_lock", broken_lock},
                  {"silent", silent},
                  {"silent_without_thread", silent_without_thread},
+                 {"near_the_limit", near_the_limit},
                  {"cut_link", cut_link},
                  {"cut_midway", cut_midway},
                  {"narrow_link", narrow_link},

@@ -1,0 +1,148 @@
+// How a program may end with windows. check_network starts this, says by the argument how, and looks
+// at how the job ends.
+//
+//   left        nothing is freed, and the epochs are open
+//   out_of_order
+//               nothing is freed, and Open MPI's tables of windows differ between ranks
+//   at_exit     all is done by a handler of exit() that was there before MPI_Init
+//   shortage    rank 1 has no descriptors left for a while; a window made later has no name
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int rank, size;
+
+static void fail(const char* what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static MPI_Win window(MPI_Comm comm) {
+    MPI_Win win;
+    long* base;
+    MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, comm, &base, &win);
+    *base = 0;
+    MPI_Barrier(comm);
+    return win;
+}
+
+/// Adds 1 at the next rank, under a lock.
+static void add(MPI_Win win) {
+    const long one = 1;
+    const int target = (rank + 1) % size;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win);
+    MPI_Win_unlock(target, win);
+}
+
+static void left(void) {
+    const long one = 1;
+    const MPI_Win passive = window(MPI_COMM_WORLD), active = window(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, passive);
+    MPI_Accumulate(&one, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, MPI_SUM, passive);
+    MPI_Win_flush_all(passive);
+    MPI_Win_fence(0, active);
+    MPI_Put(&one, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, active);
+    MPI_Win_fence(0, active);
+}
+
+/// Rank 0 has a place in its table that others have not, and takes it for the second window.
+static void out_of_order(void) {
+    MPI_Win own = MPI_WIN_NULL;
+    if (rank == 0)
+        own = window(MPI_COMM_SELF);
+    const MPI_Win first = window(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Win_free(&own);
+    const MPI_Win second = window(MPI_COMM_WORLD);
+    add(first);
+    add(second);
+}
+
+static MPI_Win used_to_the_end;
+
+static void last_deeds(void) {
+    add(used_to_the_end);
+    MPI_Win more = window(MPI_COMM_WORLD);
+    add(more);
+    MPI_Win_free(&more);
+    MPI_Win_free(&used_to_the_end);
+    MPI_Finalize();
+    puts("finalized");
+}
+
+static void at_exit(void) {
+    used_to_the_end = window(MPI_COMM_WORLD);
+}
+
+/// Whether a segment of this process has, or had, a name of rmalock's.
+static int is_named(void) {
+    char line[1024];
+    int found = 0;
+    FILE* const maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        found |= strstr(line, "/rmalock.") != NULL;
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+static void shortage(void) {
+    enum { MOST = 300 };
+    static int files[MOST];
+    struct rlimit before, few;
+    int count = 0;
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = before;
+    few.rlim_cur = MOST;
+    if (rank == 1) {
+        setrlimit(RLIMIT_NOFILE, &few);
+        while ((files[count] = open("/dev/null", O_RDONLY)) >= 0)
+            ++count;
+    }
+    long* base;
+    MPI_Win win;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Win_allocate(sizeof *base, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win) ==
+        MPI_SUCCESS)
+        fail("a window without a descriptor");
+    while (count > 0)
+        close(files[--count]);
+    setrlimit(RLIMIT_NOFILE, &before);
+    win = window(MPI_COMM_WORLD);
+    add(win);
+    if (is_named())
+        fail("the segment has a name");
+    MPI_Win_free(&win);
+}
+
+int main(int argc, char** argv) {
+    static const struct {
+        const char* name;
+        void (*run)(void);
+    } kinds[] = {{"left", left},
+                 {"out_of_order", out_of_order},
+                 {"at_exit", at_exit},
+                 {"shortage", shortage}};
+    const char* const kind = argc > 1 ? argv[1] : "";
+    const int by_handler = strcmp(kind, "at_exit") == 0;
+    if (by_handler)
+        atexit(last_deeds);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
+        if (strcmp(kind, kinds[i].name) == 0)
+            kinds[i].run();
+    if (!by_handler) {
+        MPI_Finalize();
+        puts("finalized");
+    }
+    return 0;
+}
