@@ -17,8 +17,7 @@
 //   connections all count in all ranks' windows; how many file descriptors that took
 //   room_for_two, room_for_one, room_for_less
 //               the same, where the limit leaves two, one, or too few for each other rank
-//   near_the_limit
-//               0 puts to itself, has few descriptors left, and then meets the others
+//   scarce      0 adds to itself, has few descriptors left, and then meets the others
 //   threads     several threads make the first windows, each on a communicator of its own
 //   ring        each puts to the next rank, in two windows
 //   pairs       the same as some_hosts, and all have rmalock
@@ -525,7 +524,7 @@ static void add(MPI_Win win, int target) {
     MPI_Win_unlock(target, win);
 }
 
-static void near_the_limit(void) {
+static void scarce(void) {
     enum { LIMIT = 400, FREE = 30 };
     volatile int* word;
     struct rlimit limit;
@@ -602,7 +601,7 @@ int main(int argc, char** argv) {
                  {"broken_lock", broken_lock},
                  {"silent", silent},
                  {"silent_without_thread", silent_without_thread},
-                 {"near_the_limit", near_the_limit},
+                 {"scarce", scarce},
                  {"cut_link", cut_link},
                  {"cut_midway", cut_midway},
                  {"narrow_link", narrow_link},

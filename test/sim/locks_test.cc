@@ -14,7 +14,7 @@
 namespace rmalock::sim {
 namespace {
 
-constexpr locks::Thresholds kAsShipped{.t_l = {}, .patience = Duration(1000)};
+constexpr locks::Thresholds kAsShipped{.t_l = {}, .passes = {}, .patience = Duration(1000)};
 
 WindowRequest two_nodes(const std::string& lock) {
     return {.lock = lock, .layout = {2, 1, 0}, .thresholds = kAsShipped};

@@ -1,5 +1,15 @@
 // A peer that goes, where the worker goes on without it: what is under way to it ends, nothing else does.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "processes.hh"
 
@@ -8,12 +18,15 @@ namespace {
 
 constexpr int kLost = 2;
 
+void ignore(PeerId, std::span<const std::byte>, std::span<const std::byte>) {}
+
 /// Three processes, the last of which does not serve until the others have done `body`. Over TCP, where a
 /// get and an atomic need the peer.
 void beside_a_silent_one(const std::function<void(Participant&)>& body) {
     run_world(3, kTcp, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.goes_on_without_peers = true;
+        options.handler = ignore;
         Participant here(world, options, 64);
         for (int target = 0; target < here.size; ++target)
             here.worker.fetch(here.waiter, here.peer(target), Fetch::add, here.address(target, 0),
@@ -90,6 +103,89 @@ TEST(Lost, OthersAreAsTheyWere) {
         EXPECT_EQ(here.worker.read_word(here.waiter, here.peer(other), here.address(other, 2),
                                         here.key(other)),
                   1u);
+    });
+}
+
+TEST(Lost, MessagesToItTakeNoRoomFromOthers) {
+    beside_a_silent_one([](Participant& here) {
+        static const std::vector<std::byte> data(4000);
+        static const std::byte header[8]{};
+        std::atomic<int> sent{0};
+        std::thread sender([&] {
+            for (; !here.peer(kLost).lost(); ++sent)
+                here.worker.send(here.peer(kLost), header, data);
+        });
+        int before = -1; // until there is no room left
+        while (std::exchange(before, sent.load()) != sent.load() || before == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        lose(here);
+        sender.join();
+        here.worker.send(here.peer(1 - here.rank), header, data);
+        here.worker.flush(here.waiter, here.peer(1 - here.rank));
+    });
+}
+
+/// UCX says on stdout that it is refused.
+void without_output(const std::function<void()>& body) {
+    std::fflush(stdout);
+    const int kept = dup(STDOUT_FILENO), nowhere = ::open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    body();
+    std::fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(nowhere);
+    close(kept);
+}
+
+/// It may have gone before anything went to it.
+TEST(Lost, FirstContactComesTooLate) {
+    run_world(2, kTcp, [](Processes& world) {
+        Worker::Options options = default_options(world);
+        options.goes_on_without_peers = true;
+        auto worker = std::make_unique<Worker>(options);
+        std::vector<std::uint64_t> memory(8);
+        auto registration = std::make_unique<Registration>(*worker, memory.data(),
+                                                           memory.size() * sizeof memory.front());
+        const auto addresses = world.gather(worker->address());
+        const auto keys = world.gather(registration->key());
+        if (world.rank() == 1) {
+            registration.reset();
+            worker.reset();
+        }
+        world.gather({});
+        if (world.rank() == 1)
+            return;
+        Peer& gone = worker->introduce(peer_id(1), addresses[1], true, 1);
+        without_output([&] { EXPECT_THROW(RemoteKey(*worker, gone, keys[1]), PeerLost); });
+        EXPECT_TRUE(gone.lost());
+        EXPECT_THROW(RemoteKey(*worker, gone, keys[1]), PeerLost);
+    });
+}
+
+/// What it has sent may arrive when the window has gone.
+TEST(Lost, ALateWordIsDropped) {
+    run_world(2, kTcp, [](Processes& world) {
+        Worker::Options options = default_options(world);
+        options.goes_on_without_peers = true;
+        Participant here(world, options, 64);
+        const int other = 1 - here.rank;
+        here.worker.send_word(here.peer(other), WordOp::add, here.address(other, 1), 1);
+        here.worker.flush(here.waiter, here.peer(other));
+        here.fence();
+        if (here.rank == 0)
+            here.worker.lose(static_cast<std::uint64_t>(other), "the test says so");
+        here.fence();
+        if (here.rank == 1) {
+            here.worker.send_word(here.peer(0), WordOp::add, here.address(0, 1), 1);
+            // Goes behind the word, and the adapter that it stands for knows of no loss.
+            here.worker.fetch(here.waiter, here.peer(0), Fetch::add, here.address(0, 2),
+                              here.key(0), 1);
+        }
+        here.fence();
+        if (here.rank == 0) {
+            EXPECT_EQ(here.memory[1], 1u);
+        }
+        here.fence();
     });
 }
 
