@@ -26,6 +26,14 @@ void hint_at_present_name(const char* request) {
             present.c_str());
 }
 
+/// Once in a process: a parameter had another meaning up to 0.2. To go with the next release.
+void hint_at_reader_batch(std::int32_t t_r) {
+    static std::atomic<bool> hinted{false};
+    if (t_r != 0 && !hinted.exchange(true))
+        say("parameter 't_r' is a cap on the readers of a counter of rma_rw by now; what it was is "
+            "'reader_batch'");
+}
+
 } // namespace
 
 Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window) {
@@ -43,6 +51,7 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     }
     if (spec.comm.rank == 0) {
         hint_at_present_name(spec.params.lock);
+        hint_at_reader_batch(spec.params.t_r);
         window->announce(*foundation.plan);
     }
     return RMALOCK_OK;
