@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -49,8 +50,21 @@ Status guarded(Body body) noexcept {
 
 /// Windows that MPI_Finalize found. It runs in one thread.
 std::vector<std::unique_ptr<Window>>& left() {
-    static std::vector<std::unique_ptr<Window>> windows;
+    static auto& windows = *new std::vector<std::unique_ptr<Window>>; // exit() ends none
     return windows;
+}
+
+/// Memory that this process alone has not got ends the job: the others wait for it.
+Status create_together(const rmalock_spec_t& spec, std::unique_ptr<Window>& created) {
+    try {
+        return Window::create(spec, created);
+    } catch (const std::bad_alloc&) {
+        if (spec.comm.size == 1)
+            throw;
+        rmalock::report(0, "rank %d has no memory for a window of %d ranks: the job ends",
+                        spec.comm.rank, spec.comm.size);
+        std::abort();
+    }
 }
 
 /// The same of a way that may not be taken. A process that fails while it waits is the other way's to tell.
@@ -92,7 +106,7 @@ bool rmalock_has_shared_memory(const rmalock_params_t* params, char* why, size_t
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
     return guarded([&] {
         std::unique_ptr<Window> created;
-        const Status status = Window::create(*spec, created);
+        const Status status = create_together(*spec, created);
         if (status != RMALOCK_OK)
             return status;
         *base = created->base();
