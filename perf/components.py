@@ -96,7 +96,7 @@ def arguments_of(name, known):
 
 
 # The locks' thresholds in the order in which RMA-RW (section 6) sets them, and ours beside T_R.
-THRESHOLDS = ("t_dc", "t_r", "reader_batch", "t_l", "t_w")
+THRESHOLDS = ("t_dc", "t_r", "reader_batch", "t_l", "passes", "t_w")
 
 
 def thresholds_of(lock, parameters):

@@ -69,7 +69,10 @@ def run(sweeps, simulator, csv_file, most_ranks, anew=False):
 
 def read(csv_file):
     with pathlib.Path(csv_file).open(newline="", encoding="utf-8") as file:
-        return Cells(list(csv.DictReader(file)))
+        rows = list(csv.DictReader(file))
+    if rows and "reader_batch" not in rows[0]:
+        sys.exit(f"{csv_file} has the columns of an earlier version; perf/figures --anew makes it again")
+    return Cells(rows)
 
 
 @dataclasses.dataclass(frozen=True)

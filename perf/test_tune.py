@@ -162,7 +162,7 @@ class Tune(unittest.TestCase):
     def test_mistakes_are_named(self):
         for arguments, message in ((["--lock", "pfy"], "lock is one of auto, pf_mcs, rma_rw"),
                                    (["--values", "t_x=1"], "--values wants"),
-                                   (["--only", "t_x"], "--only knows t_dc, t_r, reader_batch, t_l, t_w"),
+                                   (["--only", "t_x"], "--only knows t_dc, t_r, reader_batch, t_l, passes, t_w"),
                                    (["--lock", "pf_mcs", "--only", "reader_batch"], "no threshold for lock pf_mcs")):
             done = self.tune(*arguments)
             self.assertNotEqual(done.returncode, 0)

@@ -23,7 +23,7 @@ static void use_together(MPI_Comm between, bool children_first) {
 }
 
 static void spawned_and_merged(void) {
-    // Its launcher loses what the ranks of other hosts are to know: test/programs/openmpi/spawned.c.
+    // mpirun of Open MPI 5.0 loses what the ranks of other hosts are to know: test/programs/openmpi/spawned.c.
     if (T.hosts > 1 && OMPI_MAJOR_VERSION == 5) {
         skip("Open MPI 5.0 on several hosts");
         return;

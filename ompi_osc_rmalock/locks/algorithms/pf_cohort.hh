@@ -128,8 +128,8 @@
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain, and before
 // it one turn of the target's node, T_L or T_W. A writer waits for those before it in its cohort,
 // and `passes` that did not queue for each of them and for itself; for T_L of each other node for
-// each T_L of its own, and of the target's node at each change of phase; one of the target's node first
-// for the rest of a chain, or its patience; and for the readers that were admitted before members
+// each T_L of its own, and of the target's node at each change of phase; one of the target's node
+// first for the rest of a chain, or its patience; and for the readers that were admitted before members
 // closed, at one change of phase per T_W, and in the rounds of each drain; and for those that come
 // behind one of these until that one knows. In the nic domain a writer of the target's node may
 // begin a chain anew before it sees a reader that has come (concept.hh): that one then waits for
@@ -816,7 +816,7 @@ class PfCohort : private PfCohortWords {
         return closed.to_come;
     }
 
-    /// The hold: a writer that waits for so many readers makes them one batch.
+    /// The hold: a writer that waits for reader_batch readers makes them one batch.
     void let_readers_in(Rank target) {
         if (limits_.reader_batch == 0 || limits_.hold.count() == 0)
             return;

@@ -36,8 +36,8 @@
 //                            else h = SWAP(HW, PHASE(s.RC)); if h: PUT(h.STATUS, PHASE(s.RC))
 //
 // With passes > 0, where all are on one node, running exclusives may take a released lock past the
-// first of the queue, so many times (baton.hh). TAIL is the baton's queue then, and the owner has left
-// it.
+// first of the queue, `passes` times in a row (baton.hh). TAIL is the baton's queue then, and the
+// owner has left it.
 //
 //    x_acq  s = FADD(S, X1);  if s.XC == 0: drain(RO, s.RC); in
 //           m = take(BATON): DIRECT(n): chain = n + 1;  PHASE(r): chain = 1, drain(RO, r);  in
@@ -72,8 +72,8 @@
 // Overtaking: a reader waits for at most T_W exclusive sections, the rest of one chain; then it is
 // admitted, whenever it notices. An exclusive waits for those before it in the queue, and for the
 // readers admitted before it at one change of phase per T_W of them, and in the rounds of each
-// drain. With passes it is passed so many times
-// as well, by exclusives that did not queue, for itself and for each before it.
+// drain. With passes, `passes` exclusives that did not queue go before it, for itself and for each
+// before it.
 //
 // Cost off node: s_acq and x_acq uncontended 1 atomic = 1 round trip; s_rel and x_rel the same:
 // they must see the word they change. Contended hand-over: 1 posted put. Phase change: 1 atomic, 1
@@ -153,8 +153,8 @@ class PfMcs : private PfMcsWords {
 
     /// T_W: exclusives that may follow each other before waiting readers are let in, < 2^24.
     /// passes: those that may take a released lock past the first of the queue in a row, < 2^20; 0:
-    /// none, it is handed over. The first of the queue polls a word at home, which only its own node can do for
-    /// nothing: so passes are for windows of one node.
+    /// none, it is handed over. The first of the queue polls a word at home, which only its own node
+    /// can do for nothing: so passes are for windows of one node.
     static LockLimits limits(const Thresholds& asked, const MachineView& machine) {
         // Enough for the lock to be busy while the next in line gets a core, few enough to be fair.
         constexpr Value kOftenPassed = 64;

@@ -71,16 +71,17 @@
 //       for it. A reader that has joined takes its arrival back: the writer did not count it, and
 //       it departs like the others.
 //  D10  T_R, the cap on the readers of a counter, is none by default. In Listing 9 the reader that
-//       reaches it resets the counter (D2). Here a reader that finds T_R arrivals since the last
-//       reset, and a writer in the queue of level 1, departs again, and lets that writer close the
-//       counters before it arrives once more.
+//       reaches it resets the counter (D2). Here a reader departs again that finds T_R arrivals,
+//       counted from the first reader behind a reset or from when no writer waited, and a writer in
+//       the queue of level 1. It lets that writer close the counters before it arrives once more.
 //
 // Why D10 is sound: a reader that found no WRITE is inside. So it may depart, as after an empty
 // section, and wait without being counted anywhere. BASE is a hint, on which nothing but that wait
 // depends. GEN has one bit, so BASE may be from two resets before; then a reader looks for a writer
-// too early. The writer that it sees may be about to leave, and then nobody resets for it (the
-// reader of Listing 9 waits for ever). So it waits for `hold` at most, which patience need not
-// bound, and gives way once in an acquire.
+// too early. A writer leaves its queue two round trips or more behind its reset: the one that the
+// reader sees may be about to leave, and then nobody closes for it (the reader of Listing 9 waits
+// for ever). So it waits for `hold` at most, which patience need not bound, and gives way once in an
+// acquire.
 //
 // Side by side: the atomics of up to 64 counters in one round trip, in no order.
 //
@@ -99,16 +100,16 @@
 // counter is closed in passing misses this round. It looks again in the next one, which comes as
 // long as the writer waits.
 //
-// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W, and under T_R for those
-// of `hold` before. A writer closes the counters once and waits for the readers that arrived before
-// that, and for those of its rounds;
-// writers queue as in RMA-MCS.
+// Overtaking: a reader waits for the writers until MODE_CHANGE, at most T_W; with T_R, before that,
+// for the writers that come within one `hold`. A writer closes the counters once and waits for the
+// readers that arrived before that, and for those of its rounds; writers queue as in RMA-MCS.
 //
 // Cost off node: reader 1 atomic to acquire, 1 posted atomic to release, neither off node if the
-// counter is on the node; with T_R a get beside it. Writer uncontended: N atomics, then 2 per
-// counter, in 2 round trips for each 64 counters. Each time that it finds readers inside, 1 or 2
-// more per counter, in 2 round trips for each 64, and a wait that polls DEPART. To release N atomics
-// and a posted one per counter, flushed in one round trip.
+// counter is on the node. With T_R a get beside it; at the cap a get of TAIL, and an atomic or, if a
+// writer waits, an atomic and a posted one. Writer uncontended: N atomics, then 2 per counter, in 2
+// round trips for each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter,
+// in 2 round trips for each 64, and a wait that polls DEPART. To release N atomics and a posted one
+// per counter, flushed in one round trip.
 // Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
 #pragma once
 
@@ -126,7 +127,7 @@ namespace rmalock::locks {
 /// Its words beside the tree's (QueueTreeWords). Beside each bit: what it promises, and the race
 /// that it settles.
 struct RmaRwWords {
-    // Of a counter: each word on a line of its own.
+    // Of a counter: ARRIVE and DEPART, on lines of their own.
     static constexpr Slot kArrive = 0, kDepart = fabric::kWordsPerLine,
                           kCounterSlots = 2 * fabric::kWordsPerLine;
     /// BASE, beside ARRIVE: as ARRIVE was, without WRITE and ROUND, when a count up to T_R began. By
@@ -289,7 +290,9 @@ class RmaRw : private RmaRwWords {
         const Word base = field(arrive, kBase);
         const Value began = fabric_.get(base);
         if (generation(began) == generation(before)) {
-            if (readers(before) - readers(began) < limits_.t_r)
+            // Signed: a reader that came later may have begun the count.
+            const auto since = static_cast<std::int64_t>(readers(before) - readers(began));
+            if (since < static_cast<std::int64_t>(limits_.t_r))
                 return false;
             if (tree_.is_taken(target))
                 return true;

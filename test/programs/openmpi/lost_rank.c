@@ -3,7 +3,7 @@
 //     mpicc -o lost_rank lost_rank.c
 //     mpirun -n 2 --mca pml ob1 --mca btl tcp,self ./lost_rank
 //
-// "An error occurred in Socket closed ... on a NULL communicator". So the message says nothing about the transport:
+// "An error occurred in Socket closed ... on a NULL communicator". So the message alone does not mean a fault of the transport:
 // the first rank that ended is to be looked for. Open MPI 4.1 says that a "peer process has unexpectedly disconnected".
 #include <mpi.h>
 #include <signal.h>
