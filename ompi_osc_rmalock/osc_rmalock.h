@@ -58,6 +58,8 @@ void osc_rmalock_peers_publish(void);
 int osc_rmalock_peers_lacking(struct ompi_communicator_t* comm, char* why, size_t why_size);
 /* When the component is closed; it may be opened again. */
 void osc_rmalock_peers_forget(void);
+/* Has the launcher remove a file when the job is gone: by PMIx, which one thread asks at a time. */
+void osc_rmalock_tell_of_file(const char* path);
 
 /* osc_rmalock_pvars.c: registers the performance variables. */
 void osc_rmalock_pvars_register(void);

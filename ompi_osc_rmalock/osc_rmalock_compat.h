@@ -18,6 +18,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/errhandler/errhandler.h"
 #include "ompi/group/group.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/osc/base/base.h"
@@ -108,7 +109,8 @@ static inline void osc_rmalock_info_show(struct ompi_win_t* win, const char* key
                                  (osc_rmalock_info_text_t)value, osc_rmalock_info_keep);
 }
 
-/* What `answer` says, whatever the program gives for the key, now or later. */
+/* What `answer` says, whatever the program gives for the key, now or later. (4.1 shows what MPI_Win_set_info was given
+ * all the same: it keeps that beside the answer.) */
 static inline void osc_rmalock_info_insist(struct ompi_win_t* win, const char* key,
                                            osc_rmalock_info_answer_t answer) {
     const osc_rmalock_info_text_t value =
@@ -235,9 +237,14 @@ static inline bool osc_rmalock_published(const char* key, uint64_t process, bool
     return OPAL_SUCCESS == rc;
 }
 
-/* Whether MPI_Finalize is beyond what a program can still take part in (callbacks of MPI_COMM_SELF). */
+/* Whether the end of MPI is beyond what a program can still take part in (callbacks of MPI_COMM_SELF): in 5.0 that of
+ * MPI_Finalize and of all sessions. */
 static inline bool osc_rmalock_in_finalize(void) {
+#if OMPI_MAJOR_VERSION >= 5
+    return 0 == ompi_instance_count;
+#else
     return ompi_mpi_state >= OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT;
+#endif
 }
 
 /* Ranks of this job on this node. */

@@ -96,7 +96,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
         .progress = run_progress,
         .report = report,
         .verbosity = component->params.verbose,
-        .remove_at_end = osc_rmalock_remove_at_end,
+        .remove_at_end = osc_rmalock_tell_of_file,
         .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL,
         .stay_loaded = stay_loaded};
     char why[256];

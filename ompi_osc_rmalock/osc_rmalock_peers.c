@@ -32,6 +32,12 @@ static struct {
  * another host, some never return and others find nothing (PMIx 5.0.7). */
 static pthread_mutex_t one_asks = PTHREAD_MUTEX_INITIALIZER;
 
+void osc_rmalock_tell_of_file(const char* path) {
+    pthread_mutex_lock(&one_asks);
+    osc_rmalock_remove_at_end(path);
+    pthread_mutex_unlock(&one_asks);
+}
+
 static peer_t what_is_known(size_t process) {
     pthread_mutex_lock(&known.mutex);
     const peer_t has = process < known.room ? known.peers[process] : UNKNOWN;

@@ -227,7 +227,8 @@ rmalock_status_t rmalock_window_free(rmalock_window_t* window);
 /* Local. Instead of rmalock_window_free when the program ends and has not freed the window, in an epoch or
  * outside: nobody calls anything of it any more. Other processes may be at its memory until they end as well. */
 void rmalock_window_leave(rmalock_window_t* window);
-/* Local. Frees the windows that were left. All processes that windows link to this one have ended. */
+/* Local. Frees the windows that were left, once the processes that windows link to this one have come to
+ * their end as well, or are waited for no longer. */
 void rmalock_windows_drop(void);
 /* RMALOCK_ERR_PROC_FAILED, once it is known that a process of the window has failed: then its locks
  * and counters are what that process left, and rmalock_window_abandon is the only call that is still to

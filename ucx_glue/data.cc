@@ -171,6 +171,8 @@ void Worker::post(const QueuedTransfer& request) {
         raise(tried(request.kind), UCS_ERR_INVALID_ADDR);
     Peer& peer = *request.peer;
     endpoint(peer);
+    if (peer.begins_contact())
+        greet(peer, 0); // puts begin with the answer
     if (peer.lost()) {
         if (request.completion != nullptr) {
             request.completion->expect();
@@ -187,8 +189,6 @@ void Worker::post(const QueuedTransfer& request) {
     list(peer);
     if (request.completion != nullptr)
         request.completion->expect();
-    if (peer.begins_contact())
-        greet(peer, 0); // puts begin with the answer
     if (peer.queue_ == nullptr && has_room(peer))
         return issue(request);
     if (peer.queue_ == nullptr) {

@@ -167,7 +167,7 @@ void Worker::send_word(Peer& peer, WordOp what, RemoteAddress address, std::uint
 /// Has words take their own endpoint, if that can be; else sees to it that it soon can.
 void Worker::part_words(Peer& peer) {
     constexpr std::uint64_t kFew = 16;
-    if (peer.words_sent_.load(std::memory_order_relaxed) < kFew)
+    if (peer.lost() || peer.words_sent_.load(std::memory_order_relaxed) < kFew)
         return;
     if (peer.words_may_part() && has_room_for_words()) {
         open(peer.words_endpoint_, peer);

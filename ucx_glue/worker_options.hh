@@ -41,7 +41,7 @@ struct WorkerOptions {
     /// When a peer goes, what is under way to it is lost, and nothing else (PeerLost). Else the
     /// first failure of whatever kind ends all waits.
     bool goes_on_without_peers = false;
-    /// Called with the worker locked behind that.
+    /// Called with the worker locked, once what was under way to the peer is lost.
     void (*lost)(PeerId peer) = nullptr;
     /// How errors call the peer that was introduced with this number.
     std::string (*name_of)(std::uint64_t number) = nullptr;

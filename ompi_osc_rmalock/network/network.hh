@@ -75,9 +75,10 @@ class Network {
     void reaches(std::span<const std::uint64_t> processes);
     /// No window reaches these any more, and their job may end.
     void forget(const std::vector<std::uint64_t>& processes);
+    /// `peer` has gone: nothing that waits for its answer will be done.
+    static void lost(ucx::PeerId peer);
     /// Tells once that the limit is near; any thread may come here, which a later progress() tells
     /// for: Open MPI's output is for its own.
-    static void lost(ucx::PeerId peer);
     static void descriptors_near(const ucx::Descriptors::Count& now);
 
     /// A window has linked these processes of the job, this one among them.

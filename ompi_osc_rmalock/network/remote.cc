@@ -146,6 +146,7 @@ void Remote::flush_local(Rank target) {
     const std::uint64_t asked = there.outbox.asked_so_far();
     worker().flush_local(waiter_, *there.peer);
     worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_results_of(asked); });
+    must_be_there(there);
 }
 
 std::vector<Remote::Reachable*> Remote::recipients() {
@@ -168,6 +169,7 @@ void Remote::flush_local_all() {
     for (const auto& [there, number] : asked)
         worker().wait_for(waiter_, *there->peer,
                           [&] { return there->outbox.has_results_of(number); });
+    all_must_be_there();
 }
 
 /// A flush does not wait for one that has gone.

@@ -109,10 +109,18 @@ Status Window::free() {
     return remote_ != nullptr && remote_->part_from_other_jobs() ? agree_to_end() : RMALOCK_OK;
 }
 
+/// A thread of this library's may be about to serve the window.
+Window::~Window() {
+    if (remote_ != nullptr)
+        remote_->withdraw();
+}
+
 void Window::leave() {
     retire();
     finish_stores();
+    abandon_deferred();
     report(1, "window '%s', rank %d: the program ends without MPI_Win_free", name(), rank());
+    name_ = ""; // the host's goes now
 }
 
 /// Whatever the survivors have begun at each other is complete when all are here.

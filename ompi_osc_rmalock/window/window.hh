@@ -25,6 +25,7 @@ class Window final : public Accesses, public network::MessageSink {
   public:
     /// Collective. All processes get a window, or none does.
     static Status create(const rmalock_spec_t& spec, std::unique_ptr<Window>& window);
+    ~Window();
     Status free();
     /// Instead, once a process has failed.
     void abandon();

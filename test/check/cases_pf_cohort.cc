@@ -503,6 +503,9 @@ void add_pf_cohort(std::vector<Case>& cases) {
     other = pairs;
     other.limits.t_l = other.limits.passes = 1;
     add(pf_cohort("3W N=2 T_L=passes=1", {w2, w2, w2}, other));
+    other = pairs;
+    other.limits.passes = 0;
+    add(pf_cohort("3W N=2 passes=0", {w2, w2, w2}, other));
     other = apart;
     other.limits.members.k_in = 0;
     add(at_home(pf_cohort("2W+1R N=1, no members", {w2, w2, r2}, other)));

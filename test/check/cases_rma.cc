@@ -121,6 +121,11 @@ void add_rma_rw_capped(std::vector<Case>& cases) {
     add("2W+2R N=1 T_DC=4 T_R=1 once", {w1, w1, r1, r1}, together);
     add("hold and wait N=1 T_R=1, rounds", kHoldAndWait, check::in_rounds(apart));
     add("hold and receive N=1 T_R=1, rounds", hold_and_receive(), check::in_rounds(apart));
+    // A reader gives way that holds another lock, and one that a drain may let in.
+    const Machine joining = check::in_rounds(together);
+    add("1W+2R N=1 T_DC=4 T_R=1 once, rounds", {w1, r1, r1}, joining);
+    add("hold and wait N=1 T_DC=4 T_R=1, rounds", kHoldAndWait, joining);
+    add("hold and receive N=1 T_DC=4 T_R=1, rounds", hold_and_receive(), joining);
     // The writer that a reader sees in the queue may be about to leave.
     Machine endless = apart;
     endless.limits.hold = {};

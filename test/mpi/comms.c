@@ -70,8 +70,6 @@ static void cartesian(void) {
     MPI_Comm_free(&comm);
 }
 
-/// Many windows live at once; each keeps its own data and its own locks. They are freed in an order
-/// that is not that of their making.
 static int copied;
 
 static int on_copy(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
@@ -102,6 +100,8 @@ static void attributes_stay(void) {
     OK(MPI_Comm_free_keyval(&key));
 }
 
+/// Many windows live at once; each keeps its own data and its own locks. They are freed in an order
+/// that is not that of their making.
 static void many_windows(int count) {
     struct window* w = malloc((size_t)count * sizeof *w);
     for (int i = 0; i < count; ++i)

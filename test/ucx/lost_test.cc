@@ -177,7 +177,7 @@ TEST(Lost, ALateWordIsDropped) {
         here.fence();
         if (here.rank == 1) {
             here.worker.send_word(here.peer(0), WordOp::add, here.address(0, 1), 1);
-            // Goes behind the word, and the adapter that it stands for knows of no loss.
+            // The fetch arrives behind the word. UCX answers it, as an adapter would.
             here.worker.fetch(here.waiter, here.peer(0), Fetch::add, here.address(0, 2),
                               here.key(0), 1);
         }

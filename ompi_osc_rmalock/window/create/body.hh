@@ -100,7 +100,7 @@ class Body {
     /// In each wait for words, with the window.
     static void watch(void* window);
 
-    const char* const name_; ///< the program's, may be empty and may change
+    const char* name_; ///< the program's, may be empty and may change
     const std::string label_;
     const rmalock_flavor_t flavor_;
     const rmalock_comm_t comm_;

@@ -62,6 +62,14 @@ int reserve(const OpenFile& file, Range mine) {
     return 0;
 }
 
+/// All open the file once more, and the umask may have taken the owner's rights.
+bool is_ours(int file) {
+    constexpr mode_t kOurs = S_IRUSR | S_IWUSR;
+    struct stat found;
+    return fstat(file, &found) == 0 &&
+           ((found.st_mode & kOurs) == kOurs || fchmod(file, kOurs) == 0);
+}
+
 } // namespace
 
 std::size_t page_bytes() {
@@ -96,8 +104,7 @@ SegmentFile::SegmentFile(const std::string& folder) {
 bool SegmentFile::make_without_name(const std::string& folder) {
     descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     struct stat found;
-    // The umask may have cut the mode, and all open the file once more.
-    if (descriptor_ < 0 || fchmod(descriptor_, 0600) != 0 || fstat(descriptor_, &found) != 0)
+    if (descriptor_ < 0 || !is_ours(descriptor_) || fstat(descriptor_, &found) != 0)
         return false;
     name_.pid = getpid();
     name_.descriptor = descriptor_;
@@ -120,7 +127,7 @@ void SegmentFile::make_with_name(const std::string& folder) {
         return;
     }
     path_ = path;
-    if (fchmod(file, 0600) != 0)
+    if (!is_ours(file))
         name_.error = errno;
     close(file);
 }

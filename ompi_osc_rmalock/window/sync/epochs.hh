@@ -41,6 +41,11 @@ class Epochs : public Observed {
     Status test(bool& done);
 
   protected:
+    /// The window is left; the lock is never acquired.
+    void abandon_deferred() {
+        if (deferring_ == this)
+            stop_deferring();
+    }
     /// An origin's MPI_Win_complete has come as a message.
     void complete_by_message();
     Epochs(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
