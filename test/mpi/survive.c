@@ -153,6 +153,20 @@ static int requests(void) {
     return MPI_SUCCESS;
 }
 
+/// Several at a time share messages between hosts. A flush that has not failed has brought them.
+static int gets(void) {
+    enum { GETS = 4 };
+    static long values[GETS];
+    const int at = rand() % 2 == 0 ? victim : rand() % ranks;
+    memset(values, -1, sizeof values);
+    for (int i = 0; i < GETS; ++i)
+        TRY(MPI_Get(&values[i], 1, MPI_LONG, at, 0, 1, MPI_LONG, window));
+    TRY(rand() % 2 == 0 ? MPI_Win_flush_local(at, window) : MPI_Win_flush_local_all(window));
+    for (int i = 0; i < GETS; ++i)
+        CHECK(values[i] != -1, "get %d of rank %d brought nothing", i, at);
+    return MPI_SUCCESS;
+}
+
 /// Of another window, the communicator's error handler, which returns, has the failure.
 static int creation(void) {
     MPI_Win another;
@@ -202,6 +216,7 @@ static const struct scenario {
     {.name = "locks", .step = locks},
     {.name = "accumulates", .step = accumulates, .locks_all = true},
     {.name = "requests", .step = requests, .locks_all = true},
+    {.name = "gets", .step = gets, .locks_all = true},
     {.name = "creation", .step = creation, .of_comm = true},
     {.name = "fence", .step = fence},
     {.name = "pscw", .step = pscw},
