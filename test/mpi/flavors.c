@@ -83,6 +83,29 @@ static void name_group_and_info(void) {
     window_close(&w);
 }
 
+/// The hints in use, whatever the program gives later. Open MPI 4.1 shows what it was given.
+static void the_lock_stays(void) {
+    MPI_Win win;
+    MPI_Info info;
+    char before[64] = "", now[64] = "";
+    int found = 0, *base;
+    if (OMPI_MAJOR_VERSION < 5) {
+        skip("Open MPI 4.1 shows what MPI_Win_set_info was given");
+        return;
+    }
+    OK(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    OK(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "rmalock_lock", sizeof before - 1, before, &found);
+    MPI_Info_set(info, "rmalock_lock", "another");
+    OK(MPI_Win_set_info(win, info));
+    MPI_Info_free(&info);
+    OK(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "rmalock_lock", sizeof now - 1, now, &found);
+    MPI_Info_free(&info);
+    CHECK(!is_served_by_rmalock(win) || strcmp(before, now) == 0);
+    OK(MPI_Win_free(&win));
+}
+
 /// Hints of the standard, true ones: everything must work as without them.
 static void standard_hints(void) {
     struct window w;
@@ -829,6 +852,7 @@ static const struct test_case cases[] = {
     {.name = "nobody_has_memory", .run = nobody_has_memory, .each = IN_ANY},
     {.name = "create_on_any_memory", .run = create_on_any_memory, .needs = IN_CREATE},
     {.name = "create_twice_on_one_memory", .run = create_twice_on_one_memory, .needs = IN_CREATE},
+    {.name = "the_lock_stays", .run = the_lock_stays, .needs = IN_ALLOCATE},
     {.name = "alignment_asked_by_one", .run = alignment_asked_by_one, .needs = IN_ALLOCATE},
     {.name = "apart_asked_by_one", .run = apart_asked_by_one, .needs = IN_SHARED},
     {.name = "dynamic_attach_nothing_real",
