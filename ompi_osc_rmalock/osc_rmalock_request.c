@@ -65,11 +65,11 @@ osc_rmalock_request_t* osc_rmalock_request_new(struct ompi_win_t* win) {
 
 int osc_rmalock_request_begun(int rc, osc_rmalock_request_t* request,
                               struct ompi_request_t** result) {
-    if (OMPI_SUCCESS == rc && rmalock_completion_done(&request->completion) &&
-        rmalock_completion_lost(&request->completion)) {
+    const bool done = rmalock_completion_done(&request->completion);
+    if (OMPI_SUCCESS == rc && done && rmalock_completion_lost(&request->completion)) {
         rc = osc_rmalock_error(RMALOCK_ERR_PROC_FAILED);
     }
-    if (OMPI_SUCCESS != rc || rmalock_completion_done(&request->completion)) {
+    if (OMPI_SUCCESS != rc || done) {
         struct ompi_request_t* unused = &request->super;
         (void)request_free(&unused);
         return osc_rmalock_complete_request(rc, result);

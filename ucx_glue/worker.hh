@@ -150,9 +150,13 @@ class Worker {
             was_done = done();
             return was_done || peer.lost();
         });
-        if (!was_done)
-            throw PeerLost("UCX: " + name_of(peer) + " has gone");
+        if (was_done)
+            return;
+        await_loss();
+        throw PeerLost("UCX: " + name_of(peer) + " has gone");
     }
+    /// Behind Peer::lost(): until nothing that was under way to it refers to its callers' memory.
+    void await_loss() { const Lock lock = locked(); }
 
     bool goes_on_without_peers() const { return options_.goes_on_without_peers; }
     /// The host says that the peer that was introduced with this number has gone.

@@ -174,8 +174,10 @@ void Remote::flush_local_all() {
 
 /// A flush does not wait for one that has gone.
 void Remote::must_be_there(const Reachable& target) {
-    if (target.peer->lost())
-        throw_lost();
+    if (!target.peer->lost())
+        return;
+    worker().await_loss();
+    throw_lost();
 }
 
 void Remote::all_must_be_there() {

@@ -179,7 +179,7 @@ class Remote final : public fabric::RemoteWords {
     std::uint64_t fetch(fabric::Word word, ucx::Fetch what, std::uint64_t operand,
                         std::uint64_t desired = 0);
 
-    static void must_be_there(const Reachable& target);
+    void must_be_there(const Reachable& target);
     void all_must_be_there();
     ucx::Peer& peer(Rank target) { return *reachable(target).peer; }
     /// Those that a message was sent to.

@@ -44,11 +44,8 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
                             std::move(foundation.remote)));
     window->be_known();
     // Everybody's part is written before anybody reads it, and before the window is used.
-    if (spec.comm.barrier(spec.comm.handle) != 0) {
-        if (window->remote_ != nullptr)
-            window->remote_->withdraw();
+    if (spec.comm.barrier(spec.comm.handle) != 0)
         return RMALOCK_ERR_COMM;
-    }
     if (spec.comm.rank == 0) {
         hint_at_present_name(spec.params.lock);
         hint_at_reader_batch(spec.params.t_r);
@@ -109,14 +106,15 @@ Status Window::free() {
     return remote_ != nullptr && remote_->part_from_other_jobs() ? agree_to_end() : RMALOCK_OK;
 }
 
-/// A thread of this library's may be about to serve the window.
+/// A message of a process that has failed may come late, and a thread of this library's may be about to
+/// serve the window.
 Window::~Window() {
     if (remote_ != nullptr)
         remote_->withdraw();
 }
 
 void Window::leave() {
-    retire();
+    unwatch();
     finish_stores();
     abandon_deferred();
     report(1, "window '%s', rank %d: the program ends without MPI_Win_free", name(), rank());
@@ -134,9 +132,6 @@ void Window::abandon() {
     if (comm_.meet_survivors(comm_.handle) != 0)
         report(1, "window '%s', rank %d: another process has failed while the window was freed",
                name(), rank());
-    // A message of the process that has failed may come late, or be at the window now.
-    if (remote_ != nullptr)
-        remote_->withdraw();
 }
 
 } // namespace rmalock::window

@@ -46,6 +46,11 @@ class Observed : public Body {
         if (watch_ != nullptr)
             watch_->retire();
     }
+    /// The window is left: nothing is said of it any more.
+    void unwatch() {
+        retire();
+        watch_.reset();
+    }
     /// Collective: says what the window was used for, if that is wanted.
     Status sum_up(const char* lock) const;
     Status agree_to_end() const;
@@ -55,8 +60,8 @@ class Observed : public Body {
   private:
     std::unique_ptr<Watch> watch(const rmalock_spec_t& spec, const Plan& plan) const;
 
-    const bool summary_;                 ///< a line at the end is wanted
-    const std::unique_ptr<Watch> watch_; ///< null: no watchdog
+    const bool summary_;           ///< a line at the end is wanted
+    std::unique_ptr<Watch> watch_; ///< null: no watchdog
 };
 
 } // namespace rmalock::window
