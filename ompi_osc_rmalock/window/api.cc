@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "window/create/segment.hh"
@@ -48,11 +49,8 @@ Status guarded(Body body) noexcept {
     }
 }
 
-/// Windows that MPI_Finalize found. It runs in one thread.
-std::vector<std::unique_ptr<Window>>& left() {
-    static auto& windows = *new std::vector<std::unique_ptr<Window>>; // exit() ends none
-    return windows;
-}
+/// Windows that MPI_Finalize found, until they are dropped. It runs in one thread. A pointer: exit() ends none.
+std::vector<std::unique_ptr<Window>>* left_windows = nullptr;
 
 /// Memory that this process alone has not got ends the job: the others wait for it.
 Status create_together(const rmalock_spec_t& spec, std::unique_ptr<Window>& created) {
@@ -126,13 +124,15 @@ Status rmalock_window_free(rmalock_window_t* window) {
 
 void rmalock_window_leave(rmalock_window_t* window) {
     (void)guarded([&] {
-        left().emplace_back(&as_window(window))->leave();
+        if (left_windows == nullptr)
+            left_windows = new std::vector<std::unique_ptr<Window>>;
+        left_windows->emplace_back(&as_window(window))->leave();
         return RMALOCK_OK;
     });
 }
 
 void rmalock_windows_drop(void) {
-    left().clear();
+    delete std::exchange(left_windows, nullptr);
 }
 
 Status rmalock_window_survives(rmalock_window_t* window, bool look) {
