@@ -37,7 +37,6 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/algorithms/srsl.hh \
 	ompi_osc_rmalock/locks/all.def \
 	ompi_osc_rmalock/locks/all.hh \
-	ompi_osc_rmalock/locks/former_names.hh \
 	ompi_osc_rmalock/locks/lock.hh \
 	ompi_osc_rmalock/locks/lock_env.hh \
 	ompi_osc_rmalock/locks/parts/baton.hh \

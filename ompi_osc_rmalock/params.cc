@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "locks/former_names.hh"
 #include "locks/window_lock/lock_config.hh"
 #include "rmalock_api.h"
 #include "topology/spec.hh"
@@ -66,11 +65,6 @@ bool is_among(std::string_view value, std::string_view allowed) {
     return false;
 }
 
-/// A choice as the list of the allowed ones has it.
-std::string_view chosen(const Row& row, const char* value) {
-    return std::string_view(row.name) == "lock" ? rmalock::locks::present_name(value) : value;
-}
-
 rmalock_status_t refuse(const Row& row, const char* value, char* why, std::size_t size) {
     char range[64];
     const char* allowed = row.allowed;
@@ -112,7 +106,7 @@ rmalock_status_t check(const Row& row, rmalock_params_t* params, char* why, std:
     case Type::text: {
         const char* value = field<const char*>(params, row);
         const bool good = value != nullptr && *value != '\0' &&
-                          (row.type == Type::text || is_among(chosen(row, value), row.allowed));
+                          (row.type == Type::text || is_among(value, row.allowed));
         if (!good)
             return refuse(row, value != nullptr ? value : "", why, size);
         const std::string wrong = flaw(row, value);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "host.hh"
-#include "locks/former_names.hh"
 #include "locks/window_lock/configure.hh"
 #include "locks/window_lock/registry.hh"
 #include "network/network.hh"
@@ -16,18 +15,9 @@ namespace rmalock::window {
 
 namespace {
 
-/// Once in a process: the user calls a lock by a name that the next release will not take.
-void hint_at_present_name(const char* request) {
-    // One thread finds false, for which relaxed would do; a creation takes far longer.
-    static std::atomic<bool> hinted{false};
-    const std::string present(locks::present_name(request));
-    if (present != request && !hinted.exchange(true))
-        say("the lock '%s' is called %s by now; the next release takes only that", request,
-            present.c_str());
-}
-
-/// Once in a process: a parameter had another meaning up to 0.2. To go with the next release.
+/// Once in a process: a parameter had another meaning up to 0.2. To go with 0.4.
 void hint_at_reader_batch(std::int32_t t_r) {
+    // One thread finds false, for which relaxed would do; a creation takes far longer.
     static std::atomic<bool> hinted{false};
     if (t_r != 0 && !hinted.exchange(true))
         say("parameter 't_r' is a cap on the readers of a counter of rma_rw by now; what it was is "
@@ -47,7 +37,6 @@ Status Window::create(const rmalock_spec_t& spec, std::unique_ptr<Window>& windo
     if (spec.comm.barrier(spec.comm.handle) != 0)
         return RMALOCK_ERR_COMM;
     if (spec.comm.rank == 0) {
-        hint_at_present_name(spec.params.lock);
         hint_at_reader_batch(spec.params.t_r);
         window->announce(*foundation.plan);
     }

@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-#include "locks/former_names.hh"
 #include "locks/window_lock/lock_config.hh"
 #include "rmalock_api.h"
 
@@ -56,17 +55,6 @@ TEST_F(Params, AChoiceIsNotMatchedByItsBeginning) {
     params.yield = "";
     EXPECT_EQ(check(), RMALOCK_ERR_ARG);
     params.yield = "auto|always";
-    EXPECT_EQ(check(), RMALOCK_ERR_ARG);
-}
-
-TEST_F(Params, ALockMayBeCalledByItsFormerName) {
-    for (const rmalock::locks::FormerName& row : rmalock::locks::kFormerNames) {
-        params.lock = row.former.data();
-        EXPECT_EQ(check(), RMALOCK_OK) << why;
-        const rmalock::locks::LockRequest request{.lock = row.former.data()};
-        EXPECT_EQ(rmalock::locks::to_wire(request).lock, row.present);
-    }
-    params.yield = "pfx"; // a name of no other parameter's values
     EXPECT_EQ(check(), RMALOCK_ERR_ARG);
 }
 

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cstdio>
 
-#include "locks/former_names.hh"
-
 namespace rmalock::locks {
 
 namespace {
@@ -71,7 +69,7 @@ std::optional<Value> parse_passes(std::string_view text, std::string& why) {
 
 LockRequestWire to_wire(const LockRequest& request) {
     LockRequestWire mine{};
-    keep(mine.lock, std::string(present_name(request.lock)).c_str());
+    keep(mine.lock, request.lock);
     keep(mine.topology, request.topology);
     keep(mine.t_l, request.t_l);
     keep(mine.passes, request.passes);

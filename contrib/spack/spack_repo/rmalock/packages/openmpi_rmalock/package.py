@@ -11,10 +11,10 @@ class OpenmpiRmalock(AutotoolsPackage):
     The tarball is made by `contrib/package dist`, and looked for where spack runs."""
 
     manual_download = True
-    url = f"file://{os.getcwd()}/rmalock-0.2.0.tar.gz"
+    url = f"file://{os.getcwd()}/rmalock-0.3.0.tar.gz"
     license("BSD-3-Clause")
 
-    version("0.2.0")
+    version("0.3.0")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
