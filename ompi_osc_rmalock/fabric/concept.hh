@@ -3,7 +3,7 @@
 // A *word* is a 64-bit unsigned integer, naturally aligned, named (rank, slot): `rank` is the
 // process whose state segment holds it (its *home*), `slot` its index there. An algorithm is a
 // template over a Fabric and touches shared state through nothing but these verbs, so that one
-// source runs in the plugin, on threads, and wherever else somebody writes the verbs down.
+// source runs in the component, on threads, and wherever else somebody writes the verbs down.
 //
 // == Fetching verbs: get, fetch_add, swap, compare_swap ==
 //   They block. When one returns, it has taken effect at the home, once. The fetching verbs of all

@@ -1,6 +1,6 @@
 // The verbs on memory that every participant maps: CPU atomics, nothing else.
 //
-// The plugin's on-node fabric is this class over a window's node-shared state segment; the thread
+// The component's on-node fabric is this class over a window's node-shared state segment; the thread
 // fabric of the stress tests is this class over process memory, so that ThreadSanitizer sees the
 // shipped verbs and their memory orders.
 #pragma once

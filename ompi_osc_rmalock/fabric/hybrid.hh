@@ -1,4 +1,4 @@
-// The fabric of the plugin's windows: CPU atomics on the words of one's own node, the network for
+// The fabric of the component's windows: CPU atomics on the words of one's own node, the network for
 // all others.
 //
 // Domain::cpu   a word's read-modify-writes are all done by CPUs, on its node by the caller's, from

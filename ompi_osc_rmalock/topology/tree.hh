@@ -3,7 +3,7 @@
 //
 // Level 1 is the whole machine, level N the smallest elements (nodes, or sockets); every element of
 // level i lies in one of level i - 1. e(p, i) is the element of process p at level i. Built from
-// the machine's topology in the plugin, from plain arrays in tests.
+// the machine's topology in the component, from plain arrays in tests.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The gate of a window's locks (lock_all beside exclusives), in front of the locks the plugin
+// The gate of a window's locks (lock_all beside exclusives), in front of the locks the component
 // offers.
 #include "all_gate_setup.hh"
 #include "cases.hh"

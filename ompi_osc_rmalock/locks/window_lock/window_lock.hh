@@ -9,7 +9,7 @@
 
 namespace rmalock::locks {
 
-/// The fabric of the plugin's windows.
+/// The fabric of the component's windows.
 using WindowFabric = fabric::HybridFabric;
 
 /// The lock of one window, all targets.
