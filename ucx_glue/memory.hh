@@ -1,4 +1,4 @@
-// GatedLock memory, and the keys by which other processes reach it.
+// Registered memory, and the keys by which other processes reach it.
 #pragma once
 
 #include <cstddef>
