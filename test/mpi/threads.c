@@ -515,8 +515,12 @@ static void* keep_getting(void* argument) {
 static void flushes_beside_gets(void) {
     struct window mine, others;
     const int t = (T.rank + 1) % T.ranks;
-    if (!window_open(&others, LONG_GET, 1) || !open_words(&mine, 2))
+    if (!window_open(&others, LONG_GET, 1))
         return;
+    if (!open_words(&mine, 2)) {
+        window_close(&others);
+        return;
+    }
     struct worker getter = {.w = &others};
     others_are_done = false;
     OK(MPI_Win_lock_all(0, others.win));

@@ -1,8 +1,12 @@
 // Many operations, long ones, and several threads and processes at once.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
+#include <functional>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 
 #include "processes.hh"
@@ -260,6 +264,90 @@ TEST_P(Load, ThreadsShareAWorker) {
         here.fence_asleep();
         EXPECT_EQ(std::atomic_ref(here.memory[0]).load(), kThreads * kTimes);
         EXPECT_EQ(std::atomic_ref(here.memory[1]).load(), kThreads * kTimes);
+    });
+}
+
+/// Gets from a peer that follow each other without end, as of another thread: with every round of progress new
+/// ones go out, so that a waiter never finds none under way.
+class EndlessGets {
+  public:
+    EndlessGets(Participant& here, int target) : here_(here), target_(target) {
+        the_ones = this;
+        waiter.progress = [] {
+            the_ones->here_.worker.progress();
+            the_ones->go_on();
+        };
+        waiter.spins = 0; // no round but those
+    }
+    ~EndlessGets() {
+        here_.worker.wait_for(here_.waiter, [this] {
+            return std::all_of(gets_.begin(), gets_.end(),
+                               [](Get& get) { return get.part.done(); });
+        });
+    }
+    EndlessGets(const EndlessGets&) = delete;
+    EndlessGets& operator=(const EndlessGets&) = delete;
+
+    /// From here on until the next wait is over; one that does not end beside them fails.
+    void begin_wait() {
+        begun_ = 0;
+        go_on();
+    }
+    fabric::Waiter waiter;
+
+  private:
+    struct Get {
+        std::uint64_t into = 0;
+        Completion part;
+    };
+    static constexpr int kMostInAWait = 200'000;
+
+    void go_on() {
+        for (Get& get : gets_)
+            if (get.part.done()) {
+                here_.worker.get(here_.peer(target_), &get.into, sizeof get.into,
+                                 here_.address(target_, 0), here_.key(target_), &get.part);
+                if (++begun_ > kMostInAWait)
+                    throw std::runtime_error("a wait for gets that began later");
+            }
+    }
+    static inline EndlessGets* the_ones = nullptr;
+
+    Participant& here_;
+    const int target_;
+    int begun_ = 0;
+    std::array<Get, 8> gets_;
+};
+
+TEST(Flush, EndsBesideGetsWithoutEnd) {
+    run(2, kTcp, [](Participant& here) {
+        if (here.rank != 0)
+            return;
+        Worker& worker = here.worker;
+        Peer& peer = here.peer(1);
+        const auto read = [&] {
+            return worker.read_word(here.waiter, peer, here.address(1, 1), here.key(1));
+        };
+        std::uint64_t value = read(); // the first get waits for the connection
+        EndlessGets gets(here, 1);
+        const auto ends = [&](bool puts, const std::function<void()>& flush) {
+            gets.begin_wait();
+            ++value;
+            if (puts)
+                worker.put(peer, &value, sizeof value, here.address(1, 1), here.key(1));
+            flush();
+            EXPECT_FALSE(Worker::complete_here(peer)) << "there were none under way";
+        };
+        for (int n = 0; n < 20; ++n)
+            for (const bool puts : {false, true}) {
+                ends(puts, [&] { worker.flush(gets.waiter, peer); });
+                ends(puts, [&] { worker.flush_data(gets.waiter, peer); });
+                ends(puts, [&] { worker.flush_all(gets.waiter); });
+                ends(puts, [&] { worker.flush_local(gets.waiter, peer); });
+                if (puts)
+                    worker.flush(gets.waiter, peer);
+                EXPECT_TRUE(!puts || read() == value);
+            }
     });
 }
 
