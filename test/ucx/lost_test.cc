@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -106,18 +107,32 @@ TEST(Lost, OthersAreAsTheyWere) {
     });
 }
 
+/// What the system takes of messages to a peer that does not read, at most.
+std::size_t most_in_sockets() {
+    std::size_t sum = 0;
+    for (const char* file : {"/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem"}) {
+        std::size_t least = 0, usual = 0, most = 0;
+        std::ifstream(file) >> least >> usual >> most;
+        sum += most;
+    }
+    return sum;
+}
+
+/// There is no room left, and a thread waits for some.
 TEST(Lost, MessagesToItTakeNoRoomFromOthers) {
     beside_a_silent_one([](Participant& here) {
         static const std::vector<std::byte> data(4000);
         static const std::byte header[8]{};
-        std::atomic<int> sent{0};
-        std::thread sender([&] {
-            for (; !here.peer(kLost).lost(); ++sent)
-                here.worker.send(here.peer(kLost), header, data);
-        });
-        int before = -1; // until there is no room left
-        while (std::exchange(before, sent.load()) != sent.load() || before == 0)
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        const std::size_t taken = most_in_sockets();
+        ASSERT_NE(taken, 0u);
+        {
+            const auto lock = here.worker.locked();
+            for (std::size_t n = 0; n < taken + Worker::kMostBytesOfMessages; n += data.size())
+                here.worker.send_locked(here.peer(kLost), header, data);
+        }
+        std::thread sender([&] { here.worker.send(here.peer(kLost), header, data); });
+        while (!here.worker.somebody_inside())
+            std::this_thread::yield();
         lose(here);
         sender.join();
         here.worker.send(here.peer(1 - here.rank), header, data);
