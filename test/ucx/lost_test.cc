@@ -23,11 +23,13 @@ void ignore(PeerId, std::span<const std::byte>, std::span<const std::byte>) {}
 
 /// Three processes, the last of which does not serve until the others have done `body`. Over TCP, where a
 /// get and an atomic need the peer.
-void beside_a_silent_one(const std::function<void(Participant&)>& body) {
+void beside_a_silent_one(const std::function<void(Participant&)>& body,
+                         void (*lost)(PeerId) = nullptr) {
     run_world(3, kTcp, [&](Processes& world) {
         Worker::Options options = default_options(world);
         options.goes_on_without_peers = true;
         options.handler = ignore;
+        options.lost = lost;
         Participant here(world, options, 64);
         for (int target = 0; target < here.size; ++target)
             here.worker.fetch(here.waiter, here.peer(target), Fetch::add, here.address(target, 0),
@@ -138,6 +140,43 @@ TEST(Lost, MessagesToItTakeNoRoomFromOthers) {
         here.worker.send(here.peer(1 - here.rank), header, data);
         here.worker.flush(here.waiter, here.peer(1 - here.rank));
     });
+}
+
+/// Of one loss, which one thread finds while another waits.
+struct Loss {
+    std::atomic<int> seen{0}; ///< looks of the waiting thread that have found the peer lost
+    std::atomic<bool> is_complete{false}, has_returned{false};
+};
+Loss the_loss;
+
+/// The last step of the loss. The waiting thread has seen the loss by then, and gets some time to go on, which
+/// it is not to do.
+void lose_slowly(PeerId) {
+    while (the_loss.seen == 0)
+        std::this_thread::yield();
+    for (int n = 0; n < 50 && !the_loss.has_returned; ++n)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    the_loss.is_complete = true;
+}
+
+/// The caller's buffers may be in use until then.
+TEST(Lost, AWaitEndsWhenTheLossIsComplete) {
+    beside_a_silent_one(
+        [](Participant& here) {
+            std::thread waiting([&] {
+                EXPECT_THROW(here.worker.wait_for(here.waiter, here.peer(kLost),
+                                                  [&] {
+                                                      the_loss.seen += here.peer(kLost).lost();
+                                                      return false;
+                                                  }),
+                             PeerLost);
+                EXPECT_TRUE(the_loss.is_complete);
+                the_loss.has_returned = true;
+            });
+            lose(here);
+            waiting.join();
+        },
+        lose_slowly);
 }
 
 /// UCX says on stdout that it is refused.
