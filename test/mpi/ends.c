@@ -1,7 +1,10 @@
-// How a program may end with windows. check_network starts this, says by the argument how, and looks
-// at how the job ends.
+// How a program may end with windows, and what it may lack while it makes them. check_network starts this, says
+// by the argument how, and looks at how the job ends.
 //
 //   left        nothing is freed, and the epochs are open
+//   unflushed   the same, and puts and gets are under way that nothing has flushed
+//   deferred    the same, and short critical sections have begun that nothing has sent
+//   session     the same; a window of an MPI session is used behind MPI_Finalize (Open MPI 5.0)
 //   out_of_order
 //               nothing is freed, and Open MPI's tables of windows differ between ranks
 //   at_exit     all is done by a handler of exit() that was there before MPI_Init
@@ -51,6 +54,82 @@ static void left(void) {
     MPI_Put(&one, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, active);
     MPI_Win_fence(0, active);
 }
+
+/// To and from every rank, far more at a time than a connection holds: the target is on its way out, too.
+static void unflushed(void) {
+    enum { LONG = 4 << 20, LONGS = 2, SHORTS = 100 };
+    static char into[LONG];
+    char* base;
+    MPI_Win win;
+    MPI_Win_allocate(2 * LONG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    char* const from = calloc(1, LONG);
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 1; i <= size; ++i) {
+        const int target = (rank + i) % size;
+        for (int n = 0; n < LONGS; ++n)
+            MPI_Put(from, LONG, MPI_CHAR, target, 0, LONG, MPI_CHAR, win);
+        MPI_Get(into, LONG, MPI_CHAR, target, LONG, LONG, MPI_CHAR, win);
+        for (int n = 0; n < SHORTS; ++n) {
+            MPI_Put(from, 8, MPI_CHAR, target, 16 * n, 8, MPI_CHAR, win);
+            MPI_Accumulate(from, 1, MPI_LONG, target, 16 * n + 8, 1, MPI_LONG, MPI_SUM, win);
+        }
+    }
+}
+
+/// At the opposite rank, which is on another node if there are any. A process has one deferred lock at a
+/// time, and acquires it before the next: so each rank ends with another one of these.
+static void deferred(void) {
+    static const long one = 1;
+    static long before[2];
+    const int target = (rank + size / 2) % size;
+    enum { EMPTY, ADDS, FETCHES, FLUSHED, KINDS };
+    for (int i = 0; i < KINDS; ++i) {
+        const int kind = (i + rank) % KINDS;
+        const MPI_Win win = window(MPI_COMM_WORLD);
+        MPI_Win_lock(i % 2 == 0 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win);
+        if (kind >= ADDS)
+            MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win);
+        if (kind >= FETCHES)
+            MPI_Fetch_and_op(&one, &before[0], MPI_LONG, target, 0, MPI_SUM, win);
+        if (kind == FLUSHED) {
+            MPI_Win_flush(target, win);
+            MPI_Fetch_and_op(&one, &before[1], MPI_LONG, target, 0, MPI_SUM, win);
+        }
+    }
+}
+
+static void nothing_more(void) {}
+
+#if OMPI_MAJOR_VERSION >= 5
+static MPI_Session its_session;
+static MPI_Comm comm_of_session;
+static MPI_Win of_session;
+
+static void in_session(void) {
+    MPI_Group all;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &its_session);
+    MPI_Group_from_session_pset(its_session, "mpi://WORLD", &all);
+    MPI_Comm_create_from_group(all, "rmalock://ends", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                               &comm_of_session);
+    MPI_Group_free(&all);
+    of_session = window(comm_of_session);
+    add(of_session);
+    deferred();
+}
+
+static void session_goes_on(void) {
+    add(of_session);
+    MPI_Win_free(&of_session);
+    MPI_Comm_free(&comm_of_session);
+    MPI_Session_finalize(&its_session);
+}
+#else
+static void in_session(void) {
+    puts("no sessions");
+}
+#define session_goes_on nothing_more
+#endif
 
 /// Rank 0 has a place in its table that others have not, and takes it for the second window.
 static void out_of_order(void) {
@@ -126,22 +205,31 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } kinds[] = {{"left", left},
-                 {"out_of_order", out_of_order},
-                 {"at_exit", at_exit},
-                 {"shortage", shortage}};
+        void (*behind_finalize)(void);
+    } kinds[] = {
+        {"left", left, nothing_more},
+        {"unflushed", unflushed, nothing_more},
+        {"deferred", deferred, nothing_more},
+        {"session", in_session, session_goes_on},
+        {"out_of_order", out_of_order, nothing_more},
+        {"at_exit", at_exit, nothing_more},
+        {"shortage", shortage, nothing_more},
+    };
     const char* const kind = argc > 1 ? argv[1] : "";
     const int by_handler = strcmp(kind, "at_exit") == 0;
+    size_t k = 0;
+    while (strcmp(kind, kinds[k].name) != 0)
+        if (++k == sizeof kinds / sizeof *kinds)
+            return 2;
     if (by_handler)
         atexit(last_deeds);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-        if (strcmp(kind, kinds[i].name) == 0)
-            kinds[i].run();
+    kinds[k].run();
     if (!by_handler) {
         MPI_Finalize();
+        kinds[k].behind_finalize();
         puts("finalized");
     }
     return 0;
