@@ -1,5 +1,5 @@
 // How a program may end with windows, and what it may lack while it makes them. check_network starts this, says
-// by the argument how, and looks at how the job ends.
+// by the argument how, and looks at how the job ends; check_ground has it lack rights.
 //
 //   left        nothing is freed, and the epochs are open
 //   unflushed   the same, and puts and gets are under way that nothing has flushed
@@ -9,7 +9,10 @@
 //               nothing is freed, and Open MPI's tables of windows differ between ranks
 //   at_exit     all is done by a handler of exit() that was there before MPI_Init
 //   shortage    rank 1 has no descriptors left for a while; a window made later has no name
+//   no_rights   the umask takes the owner's rights as well, which only root does not need
 #define _GNU_SOURCE
+#include "hide.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -201,6 +205,19 @@ static void shortage(void) {
     MPI_Win_free(&win);
 }
 
+static void no_rights(void) {
+    const mode_t before = umask(0777);
+    for (int named = 0; named < 2; ++named) {
+        MPI_Win win = window(MPI_COMM_WORLD);
+        add(win);
+        if (is_named() != named)
+            fail(named ? "the segment has no name" : "the segment has a name");
+        MPI_Win_free(&win);
+        hide(); // the next one needs a name
+    }
+    umask(before);
+}
+
 int main(int argc, char** argv) {
     static const struct {
         const char* name;
@@ -214,6 +231,7 @@ int main(int argc, char** argv) {
         {"out_of_order", out_of_order, nothing_more},
         {"at_exit", at_exit, nothing_more},
         {"shortage", shortage, nothing_more},
+        {"no_rights", no_rights, nothing_more},
     };
     const char* const kind = argc > 1 ? argv[1] : "";
     const int by_handler = strcmp(kind, "at_exit") == 0;
