@@ -222,6 +222,55 @@ static const struct scenario {
     {.name = "pscw", .step = pscw},
 };
 
+// ---- what is counted
+
+static MPI_T_pvar_session variables;
+static MPI_T_pvar_handle locks_of_mine, verbs_of_mine; // of this process, in `window`
+
+static void bind(const char* name, MPI_T_pvar_handle* handle) {
+    int index, count;
+    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_handle_alloc(variables, index, &window, handle, &count));
+    CHECK(count == 1, "%s has %d values", name, count);
+}
+
+static unsigned long long value_of(MPI_T_pvar_handle handle) {
+    unsigned long long value = 0;
+    OK(MPI_T_pvar_read(variables, handle, &value));
+    return value;
+}
+
+/// While the window is whole.
+static void begin_to_count(void) {
+    int provided;
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    OK(MPI_T_pvar_session_create(&variables));
+    bind("osc_rmalock_exclusive_locks", &locks_of_mine);
+    bind("osc_rmalock_verbs_on_node", &verbs_of_mine);
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window));
+    OK(MPI_Win_unlock(rank, window));
+    CHECK(value_of(locks_of_mine) == 1, "%llu locks are counted", value_of(locks_of_mine));
+    OK(MPI_Barrier(MPI_COMM_WORLD)); // an epoch of all would keep out the others
+}
+
+/// Behind the failure what has been counted can be read. A new handle counts from now on.
+static void counts_are_kept(unsigned long long* locks, unsigned long long* verbs) {
+    MPI_T_pvar_handle new_one;
+    *locks = value_of(locks_of_mine);
+    *verbs = value_of(verbs_of_mine);
+    CHECK(*locks >= 1 && *verbs >= 1, "%llu locks, %llu verbs", *locks, *verbs);
+    bind("osc_rmalock_exclusive_locks", &new_one);
+    CHECK(value_of(new_one) == 0, "%llu locks from now on", value_of(new_one));
+    OK(MPI_T_pvar_handle_free(variables, &new_one));
+}
+
+static void end_counting(void) {
+    OK(MPI_T_pvar_handle_free(variables, &locks_of_mine));
+    OK(MPI_T_pvar_handle_free(variables, &verbs_of_mine));
+    OK(MPI_T_pvar_session_free(&variables));
+    OK(MPI_T_finalize());
+}
+
 // ---- the frame
 
 static void die(int number) {
@@ -359,8 +408,14 @@ int main(int argc, char** argv) {
     OK(MPI_Win_set_errhandler(window, handler));
     if (!is_victim())
         open_window(others, &theirs, &their_memory);
+    begin_to_count();
     run(scenario, atol(argv[3]));
+    unsigned long long counted[2], again[2];
+    counts_are_kept(&counted[0], &counted[1]);
     all_calls_fail();
+    counts_are_kept(&again[0], &again[1]);
+    CHECK(memcmp(counted, again, sizeof again) == 0, "calls that failed have counted");
+    end_counting();
     OK(MPI_Win_free(&window));
     CHECK(window == MPI_WIN_NULL, "the window was not freed");
     nothing_comes_late(others);
