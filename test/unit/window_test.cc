@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,22 @@
 namespace {
 
 using namespace rmalock;
+
+/// What the system has of random numbers.
+enum class Random { all, half, none } random_numbers = Random::all;
+
+} // namespace
+
+/// Stands in for the C library's.
+extern "C" ssize_t getrandom(void* into, std::size_t bytes, unsigned flags) {
+    if (random_numbers == Random::none) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return syscall(SYS_getrandom, into, random_numbers == Random::half ? bytes / 2 : bytes, flags);
+}
+
+namespace {
 
 /// A communicator of processes that fork has made, over shared memory.
 struct Team {
@@ -508,6 +526,57 @@ TEST(Creation, ProcessesThatMayNotLookIntoEachOtherShareAWindow) {
         return true;
     });
     std::filesystem::remove_all(folder);
+}
+
+constexpr Random kTooFew[] = {Random::half, Random::none};
+
+/// Where rank 0 has no random number for a name, all fail, and say why; later it has.
+TEST(Creation, WithoutARandomNameAllFail) {
+    for (const Random random : kTooFew)
+        in_processes(2, [&](Member& member) {
+            if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+                return false;
+            prctl(PR_SET_DUMPABLE, 0); // the file needs a name
+            const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+            rmalock_window_t* window = nullptr;
+            void* base = nullptr;
+            random_numbers = random;
+            bool good = rmalock_window_create(&spec, &window, &base) == RMALOCK_ERR_NO_MEM;
+            good &= member.rank != 0 || (reports.size() == 1 && reported(std::strerror(EAGAIN)));
+            random_numbers = Random::all;
+            good &= rmalock_window_create(&spec, &window, &base) == RMALOCK_OK;
+            return good && rmalock_window_free(window) == RMALOCK_OK;
+        });
+}
+
+/// Nothing else needs one: a window has a number that is unlikely to repeat, and processes do not look for
+/// each other's memory.
+TEST(Creation, WithoutRandomNumbersThereAreWindows) {
+    for (const Random random : kTooFew)
+        in_processes(2, [&](Member& member) {
+            random_numbers = random;
+            const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 100);
+            rmalock_window_t *first = nullptr, *second = nullptr;
+            void* base = nullptr;
+            bool reachable = true;
+            return rmalock_window_create(&spec, &first, &base) == RMALOCK_OK &&
+                   rmalock_window_create(&spec, &second, &base) == RMALOCK_OK &&
+                   rmalock_probe_peer_memory(&spec.comm, &reachable) == RMALOCK_OK && !reachable &&
+                   rmalock_window_free(first) == RMALOCK_OK &&
+                   rmalock_window_free(second) == RMALOCK_OK;
+        });
+}
+
+TEST(Creation, WithoutARandomNameThereIsNoNetwork) {
+    for (const Random random : kTooFew)
+        in_processes(1, [&](Member& member) {
+            random_numbers = random;
+            const rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 0);
+            char why[256] = "";
+            bool opened = true;
+            return !rmalock_network_open(&spec.params, &opened, why, sizeof why) && !opened &&
+                   std::string(why).find("random number") != std::string::npos;
+        });
 }
 
 TEST(Creation, RanksThatAskForDifferentLocksGetRankZeros) {
