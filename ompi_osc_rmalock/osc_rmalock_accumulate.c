@@ -213,7 +213,7 @@ static int native_open(native_t* native, const buffer_t* buffer, size_t count,
     }
     native->copy = malloc(count * (size_t)extent);
     native->array = (char*)native->copy;
-    return NULL == native->copy && count > 0 ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return NULL == native->copy && count > 0 ? osc_rmalock_error(RMALOCK_ERR_NO_MEM) : OMPI_SUCCESS;
 }
 
 /* Elements of the target side, in the order of its type. */
@@ -457,7 +457,7 @@ int osc_rmalock_rget_accumulate(const void* origin_addr, osc_rmalock_count_t ori
     }
     osc_rmalock_request_t* mine = osc_rmalock_request_new(win);
     if (NULL == mine) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return osc_rmalock_error(RMALOCK_ERR_NO_MEM);
     }
     const int rc =
         accumulate(call, origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt,

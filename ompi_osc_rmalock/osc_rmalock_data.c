@@ -4,8 +4,8 @@
 #include "osc_rmalock.h"
 #include "window/create/copy_once.h"
 
-/* Open MPI's copy goes through a buffer of so many bytes. What takes more than one round of it can
- * get lost: 2 GiB out of a type with extent 0 did, on 4.1.4. */
+/* Between two datatypes Open MPI's copy goes through a buffer of so many bytes. What takes more than one
+ * round of it can get lost: 2 GiB out of a type with extent 0 did, on 4.1.4. */
 enum { ONE_ROUND = 65536 };
 
 /* The sizes of elements go first. The two may overlap. */
@@ -24,8 +24,8 @@ static inline void copy_bytes(void* to, const void* from, size_t bytes) {
 /* Elements with gaps, in memory that this process maps: Open MPI's own copy between two datatypes
  * is the fastest, since it need not ask for the runs of both. It stores by memmove, so short puts,
  * in which there may be a flag, go run by run. */
-static inline bool open_mpi_copies(bool is_put, size_t bytes) {
-    return bytes <= ONE_ROUND && (!is_put || bytes > RMALOCK_ONCE_MOST);
+static inline bool open_mpi_copies(bool is_put, size_t bytes, bool same_type) {
+    return (same_type || bytes <= ONE_ROUND) && (!is_put || bytes > RMALOCK_ONCE_MOST);
 }
 
 static inline int copy_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count,
@@ -45,7 +45,8 @@ copied_elements(bool is_put, void* origin_addr, osc_rmalock_count_t origin_count
                 struct ompi_win_t* win, int* rc) {
     ptrdiff_t low, high;
     const size_t bytes = origin_dt->super.size * (size_t)origin_count;
-    if (0 == bytes || !open_mpi_copies(is_put, bytes) || 0 == target_count) {
+    const bool same_type = origin_dt == target_dt && origin_count == target_count;
+    if (0 == bytes || !open_mpi_copies(is_put, bytes, same_type) || 0 == target_count) {
         return false;
     }
     osc_rmalock_span(target_dt, (size_t)target_count, &low, &high);
@@ -111,7 +112,8 @@ static int transfer(bool is_put, const char* call, void* origin_addr,
     osc_rmalock_side_open(&theirs, NULL, (size_t)target_count, target_dt);
     rmalock_status_t status = RMALOCK_OK;
     void* memory = NULL;
-    if (open_mpi_copies(is_put, range.bytes)) {
+    const bool same_type = origin_dt == target_dt && origin_count == target_count;
+    if (open_mpi_copies(is_put, range.bytes, same_type)) {
         status = rmalock_find_memory(window, call, target, target_disp, theirs.layout.low,
                                      theirs.layout.high, is_put, &memory);
     }
@@ -159,7 +161,7 @@ static int transfer_with_request(bool is_put, const char* call, void* origin_add
     }
     osc_rmalock_request_t* mine = osc_rmalock_request_new(win);
     if (NULL == mine) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return osc_rmalock_error(RMALOCK_ERR_NO_MEM);
     }
     const int rc = transfer(is_put, call, origin_addr, origin_count, origin_dt, target, target_disp,
                             target_count, target_dt, win, &mine->completion);

@@ -176,7 +176,7 @@ static int ranks_in_window(struct ompi_group_t* group, struct ompi_win_t* win, i
     const int size = ompi_group_size(group);
     int* theirs = (int*)calloc(2 * (size_t)(size + 1), sizeof(int));
     if (NULL == theirs) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return osc_rmalock_error(RMALOCK_ERR_NO_MEM);
     }
     int* ours = theirs + size + 1;
     for (int i = 0; i < size; ++i) {
