@@ -352,6 +352,38 @@ static void many_pieces(void) {
     window_close(&w);
 }
 
+/// The same with one type on both sides. What lies between the pieces stays as it is, here and there.
+static void many_pieces_of_one_type(void) {
+    enum { PIECES = 50000, GAP = -7 };
+    const int target = (T.rank + 1) % T.ranks, origin = (T.rank + T.ranks - 1) % T.ranks;
+    struct window w;
+    if (!window_open(&w, (MPI_Aint)sizeof(int) * 3 * PIECES, sizeof(int)))
+        return;
+    MPI_Datatype threes;
+    MPI_Type_vector(PIECES, 1, 3, MPI_INT, &threes);
+    MPI_Type_commit(&threes);
+    int *from = calloc(3 * PIECES, sizeof *from), *back = calloc(3 * PIECES, sizeof *back);
+    for (int i = 0; i < 3 * PIECES; ++i) {
+        from[i] = i % 3 != 0 ? GAP : i / 3 + T.rank + 1;
+        back[i] = GAP;
+    }
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w.win));
+    OK(MPI_Put(from, 1, threes, target, at(&w, target, 0), 1, threes, w.win));
+    OK(MPI_Win_flush(target, w.win));
+    OK(MPI_Get(back, 1, threes, target, at(&w, target, 0), 1, threes, w.win));
+    OK(MPI_Win_unlock(target, w.win));
+    CHECK_MEM(from, back, 3 * PIECES * sizeof *from);
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    for (int i = 0; i < 3 * PIECES; ++i)
+        CHECK_EQ(i % 3 != 0 ? 0 : i / 3 + origin + 1, ((int*)w.base)[i]);
+    local_end_all(&w);
+    free(from);
+    free(back);
+    MPI_Type_free(&threes);
+    window_close(&w);
+}
+
 static const struct test_case cases[] = {
     {.name = "layouts_agree_with_mpi", .run = layouts_agree_with_mpi},
     {.name = "put_all_pairs", .run = put_all_pairs, .each = IN_ANY},
@@ -360,6 +392,7 @@ static const struct test_case cases[] = {
     {.name = "records_of_mixed_width", .run = records_of_mixed_width, .each = IN_ANY},
     {.name = "zero_counts", .run = zero_counts, .each = IN_ANY},
     {.name = "many_pieces", .run = many_pieces, .each = IN_ANY},
+    {.name = "many_pieces_of_one_type", .run = many_pieces_of_one_type, .each = IN_ANY},
 };
 
 int main(int argc, char** argv) {
