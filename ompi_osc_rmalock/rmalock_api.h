@@ -200,7 +200,7 @@ typedef struct rmalock_spec {
     bool noncontiguous; /* SHARED: each rank's part may start on a page of its own */
     bool page_aligned;  /* ALLOCATE, SHARED: parts that need not follow another begin with a page */
     bool single_intrinsic; /* accumulates are mostly of few elements: see acc_single_intrinsic */
-    bool oversubscribed;   /* more ranks than cores on this node */
+    bool oversubscribed;   /* more ranks than cores on this node, of the whole job */
     bool threads;          /* several threads of the process may call (MPI_THREAD_MULTIPLE) */
     bool progress_yields;  /* the host's progress gives the core away when it finds nothing to do */
     uint64_t process;      /* the calling process; its job, and in the lower 32 bits its

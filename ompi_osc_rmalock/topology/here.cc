@@ -1,9 +1,13 @@
 // Where this process runs: in which memory and behind which cache, says hwloc, which only this file
 // includes; on which switch, says the environment.
 #include <hwloc.h>
+#include <sched.h>
 
+#include <array>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "topology/machine.hh"
 
@@ -64,6 +68,15 @@ void look_around(ProcessPlace& place) {
     place.numa = here.numa;
     place.l3 = here.l3;
     place.rack = here.rack;
+}
+
+/// Not of hwloc: that has to load the machine first, for milliseconds.
+Cpus own_cpus() {
+    std::array<cpu_set_t, 8> set{}; // as many as Linux is built for
+    if (sched_getaffinity(0, sizeof set, set.data()) != 0)
+        return {};
+    const std::string_view bytes(reinterpret_cast<const char*>(set.data()), sizeof set);
+    return {std::hash<std::string_view>()(bytes), CPU_COUNT_S(sizeof set, set.data())};
 }
 
 } // namespace rmalock::topology

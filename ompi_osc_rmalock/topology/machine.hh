@@ -43,6 +43,14 @@ std::vector<std::string> list(const Machine& machine);
 /// What hwloc and the job's scheduler say about the calling process. `node` is left as it is.
 void look_around(ProcessPlace& place);
 
+/// The CPUs that a thread may run on.
+struct Cpus {
+    std::uint64_t which = 0; ///< a hash: alike for those that may run on the same ones of a node
+    std::int32_t count = 0;  ///< 0: not known
+};
+/// The calling thread's, now.
+Cpus own_cpus();
+
 /// The rack of a node, from Slurm's SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN, such as
 /// "s0.s4.node17" and "switch.switch.node"; -1: they name no switch, or are not there (empty).
 std::int32_t rack_in(std::string_view address, std::string_view pattern);

@@ -119,6 +119,27 @@ TEST(LockConfig, AutomaticChoosesByNodes) {
     EXPECT_EQ(chosen({3, 4}, true), "pf_cohort");
 }
 
+TEST(LockConfig, ProcessesThatShareCoresAreSeenAsSuch) {
+    struct Process {
+        std::int32_t node;
+        topology::Cpus cpus;
+    };
+    const auto oversubscribed = [](std::initializer_list<Process> processes) {
+        std::vector<ProcessInfo> infos;
+        for (const Process& process : processes)
+            infos.push_back({.place = {.node = process.node}, .cpus = process.cpus});
+        return configure(to_wire({}), infos).oversubscribed;
+    };
+    const topology::Cpus first{11, 1}, second{22, 1}, both{33, 2}, unknown;
+    EXPECT_TRUE(oversubscribed({{0, first}, {0, first}}));
+    EXPECT_TRUE(oversubscribed({{0, first}, {0, second}, {0, second}}));
+    EXPECT_TRUE(oversubscribed({{0, both}, {0, both}, {0, both}}));
+    EXPECT_FALSE(oversubscribed({{0, first}, {0, second}})); // bound to a core each
+    EXPECT_FALSE(oversubscribed({{0, both}, {0, both}}));
+    EXPECT_FALSE(oversubscribed({{0, first}, {1, first}})); // of two nodes
+    EXPECT_FALSE(oversubscribed({{0, unknown}, {0, unknown}}));
+}
+
 TEST(LockConfig, NodesOfSeveralHostsTakeNoSections) {
     const auto on_hosts = [](const char* topology, std::initializer_list<std::int32_t> hosts) {
         std::vector<ProcessInfo> infos;

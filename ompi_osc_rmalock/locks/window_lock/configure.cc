@@ -1,6 +1,7 @@
 #include "locks/window_lock/configure.hh"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "locks/window_lock/registry.hh"
@@ -32,10 +33,21 @@ bool lie_on_hosts(const topology::Level& level, const std::vector<topology::Proc
     return true;
 }
 
+/// Whether more processes of a node may run on the same CPUs, and no others, than these are: a job
+/// within a part of the machine, or several processes bound to one core. Each on a core of its own
+/// is not.
+bool share_cpus(const std::vector<ProcessInfo>& infos) {
+    std::map<std::pair<std::int32_t, std::uint64_t>, std::int32_t> processes;
+    return std::ranges::any_of(infos, [&](const ProcessInfo& info) {
+        return info.cpus.count != 0 &&
+               ++processes[{info.place.node, info.cpus.which}] > info.cpus.count;
+    });
+}
+
 } // namespace
 
 ProcessInfo process_info(const LockRequestWire& request, bool oversubscribed) {
-    ProcessInfo mine{.place = {}, .oversubscribed = oversubscribed};
+    ProcessInfo mine{.place = {}, .oversubscribed = oversubscribed, .cpus = topology::own_cpus()};
     std::string why;
     if (needs_of(request.lock).tree && topology::parse(request.topology, why).looks_around())
         topology::look_around(mine.place);
@@ -44,7 +56,7 @@ ProcessInfo process_info(const LockRequestWire& request, bool oversubscribed) {
 
 LockConfig configure(const LockRequestWire& request, const std::vector<ProcessInfo>& infos) {
     std::vector<topology::ProcessPlace> places;
-    bool oversubscribed = false, one_node = true;
+    bool oversubscribed = share_cpus(infos), one_node = true;
     for (const ProcessInfo& s : infos) {
         places.push_back(s.place);
         one_node = one_node && s.place.node == infos.front().place.node;

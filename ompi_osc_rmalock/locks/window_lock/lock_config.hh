@@ -46,6 +46,7 @@ std::uint64_t fingerprint(const LockRequestWire& request);
 struct ProcessInfo {
     topology::ProcessPlace place;
     bool oversubscribed = false; ///< more ranks than cores on this process's node
+    topology::Cpus cpus = {};
 };
 static_assert(std::is_trivially_copyable_v<ProcessInfo>);
 
@@ -75,7 +76,7 @@ struct LockConfig {
     topology::Machine machine;
     topology::Level counters;
     fabric::LockSlots slots;
-    bool oversubscribed = false; ///< some process finds its node to be
+    bool oversubscribed = false; ///< some process finds its node to be, or shares its CPUs
     bool one_node = true;        ///< whatever tree was asked for
     /// Whether the words of a node are at hand for all of its processes: not where the tree that was
     /// asked for has nodes of several hosts.
