@@ -172,7 +172,9 @@ enum { RMALOCK_WHY = 512 };
 
 /* What the processes of a communicator agree on: the least of their votes. */
 typedef enum {
-    VOTE_REFUSE, /* an error: no component is to create this window behind the user's back */
+    /* An error: no component is to create this window behind the user's back. */
+    VOTE_REFUSE_UNIT, /* of the displacement unit */
+    VOTE_REFUSE,
     VOTE_DECLINE,
     VOTE_SERVE
 } vote_t;
@@ -282,8 +284,8 @@ static bool shares_no_memory(struct ompi_communicator_t* comm, int flavor) {
 /* This process's vote. Everything that may differ between processes is in it; what query does
  * before it (probing peers) all processes do alike. */
 static vote_t vote(struct ompi_communicator_t* comm, const rmalock_comm_t* core_comm,
-                   struct opal_info_t* info, int flavor, bool peers_reachable, bool on_gpu,
-                   char* why, size_t why_size) {
+                   struct opal_info_t* info, int flavor, osc_rmalock_unit_t disp_unit,
+                   bool peers_reachable, bool on_gpu, char* why, size_t why_size) {
     rmalock_params_t params;
     char values[MAX_WINDOW_KEYS][OSC_RMALOCK_INFO_SIZE];
     if (!mca_osc_rmalock_component.params_good) {
@@ -292,6 +294,10 @@ static vote_t vote(struct ompi_communicator_t* comm, const rmalock_comm_t* core_
     }
     if (!window_params(info, &params, values, why, why_size)) {
         return VOTE_REFUSE;
+    }
+    if (params.enable && 0 >= disp_unit && MPI_WIN_FLAVOR_DYNAMIC != flavor) {
+        snprintf(why, why_size, "disp_unit is %td; it is to be positive", (ptrdiff_t)disp_unit);
+        return VOTE_REFUSE_UNIT;
     }
     if (shares_no_memory(comm, flavor)) {
         snprintf(why, why_size, "the communicator spans several nodes, which share no memory");
@@ -374,10 +380,10 @@ static bool all_reach_each_other(const rmalock_comm_t* comm, rmalock_reach_t kno
  * it, each that has something to say about the network, and in any case rank 0. */
 static void tell_why(const rmalock_comm_t* comm, int flavor, vote_t mine, const char* why) {
     char text[RMALOCK_WHY + 128];
+    const bool refused = VOTE_DECLINE > mine;
     snprintf(text, sizeof text, "window of MPI_Win_%s on %d ranks, rank %d: %s: %s",
-             flavor_name(flavor), comm->size, comm->rank,
-             VOTE_REFUSE == mine ? "refused" : "declined", why);
-    if (VOTE_REFUSE == mine) {
+             flavor_name(flavor), comm->size, comm->rank, refused ? "refused" : "declined", why);
+    if (refused) {
         report(0, text);
     } else if (mca_osc_rmalock_component.params.verbose >= 1) {
         report(1, text);
@@ -427,7 +433,6 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size,
     bool peers_reachable = true;
     char why[RMALOCK_WHY] = "";
     (void)win;
-    (void)disp_unit;
 
     if (osc_rmalock_peers_lacking(comm, why, sizeof why) >= 0) {
         if ('\0' != *why) {
@@ -443,7 +448,7 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size,
         return -1;
     }
     const vote_t mine =
-        vote(comm, &core_comm, info, flavor, peers_reachable, on_gpu, why, sizeof why);
+        vote(comm, &core_comm, info, flavor, disp_unit, peers_reachable, on_gpu, why, sizeof why);
     ballot_t ballot = {mine, mca_osc_rmalock_component.params.priority, !is_far(comm, flavor),
                        RMALOCK_REACH_ALL};
     const vote_t all = elect(comm, &core_comm, &ballot, why, sizeof why);
@@ -579,6 +584,9 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     rmalock_params_t params;
     if (has_lost_one(comm)) {
         return osc_rmalock_creation_failed(comm, RMALOCK_ERR_PROC_FAILED);
+    }
+    if (VOTE_REFUSE_UNIT == elected) {
+        return osc_rmalock_creation_failed(comm, MPI_ERR_DISP);
     }
     if (!window_params(info, &params, values, why, sizeof why) || VOTE_REFUSE == elected) {
         return osc_rmalock_creation_failed(comm, MPI_ERR_INFO_VALUE);

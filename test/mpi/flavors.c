@@ -106,6 +106,27 @@ static void the_lock_stays(void) {
     OK(MPI_Win_free(&win));
 }
 
+/// A displacement unit is positive: if that of one rank is not, all of them hear so, and windows can be
+/// made as before. Open MPI looks at those of other flavors itself, each rank at its own.
+static void units_are_positive(void) {
+    const int bad[] = {0, -1};
+    for (int i = 0; i < 4; ++i) {
+        const int unit = i % 2 == 0 || T.rank == T.ranks - 1 ? bad[i / 2] : 8;
+        int class;
+        char* base;
+        MPI_Win win;
+        const int code =
+            MPI_Win_allocate_shared(64, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+        MPI_Error_class(code, &class);
+        CHECK_EQ(MPI_ERR_DISP, class);
+        if (class == MPI_SUCCESS)
+            MPI_Win_free(&win);
+    }
+    struct window w;
+    if (window_open(&w, 64, 8))
+        window_close(&w);
+}
+
 /// Hints of the standard, true ones: everything must work as without them.
 static void standard_hints(void) {
     struct window w;
@@ -853,6 +874,7 @@ static const struct test_case cases[] = {
     {.name = "create_on_any_memory", .run = create_on_any_memory, .needs = IN_CREATE},
     {.name = "create_twice_on_one_memory", .run = create_twice_on_one_memory, .needs = IN_CREATE},
     {.name = "the_lock_stays", .run = the_lock_stays, .needs = IN_ALLOCATE},
+    {.name = "units_are_positive", .run = units_are_positive, .each = IN_SHARED},
     {.name = "alignment_asked_by_one", .run = alignment_asked_by_one, .needs = IN_ALLOCATE},
     {.name = "apart_asked_by_one", .run = apart_asked_by_one, .needs = IN_SHARED},
     {.name = "dynamic_attach_nothing_real",
