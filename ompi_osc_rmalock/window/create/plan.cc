@@ -21,6 +21,13 @@ std::size_t whole_lines(std::size_t bytes) {
     return (bytes + fabric::kCacheLine - 1) / fabric::kCacheLine * fabric::kCacheLine;
 }
 
+/// Of sizes, which can be more together than numbers go to: at most the highest number of whole pages.
+/// No segment is as large.
+std::size_t sum_of(std::size_t a, std::size_t b) {
+    static const std::size_t most = SIZE_MAX / page_bytes() * page_bytes();
+    return a < most && b < most - a ? a + b : most;
+}
+
 /// For a window, by its rank 0: another one than that of windows before. Where the system gives no
 /// random ones, one that is unlikely to repeat.
 std::uint64_t random_number() {
@@ -176,13 +183,13 @@ void Plan::lay_out_memory(bool packed) {
     std::size_t at = memory_;
     for (const Rank r : members_) {
         const std::size_t size = share(r).size;
-        offsets_.push_back(at + into);
+        offsets_.push_back(sum_of(at, into));
         if (packed)
-            at += size;
+            at = sum_of(at, size);
         else if (size != 0)
-            at += whole_pages(into + size);
+            at = sum_of(at, whole_pages(sum_of(into, size)));
     }
-    bytes_ = whole_pages(at + into);
+    bytes_ = whole_pages(sum_of(at, into));
 }
 
 Range Plan::mine() const {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "host.hh"
@@ -37,6 +38,8 @@ std::string path_of_descriptor(const SegmentFile::Name& name) {
 /// memory knows of no file, so it is told instead.
 bool is_beyond_file_limit(std::size_t bytes) {
     struct rlimit limit;
+    if (bytes > std::numeric_limits<off_t>::max())
+        return true;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur; // none is the highest
 }
 
