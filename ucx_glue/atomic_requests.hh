@@ -23,9 +23,12 @@ const char* name(Atomic kind);
 /// What send_word() does at a peer.
 enum class WordOp : std::uint64_t { add, store };
 
+/// What is done to an element. A read only reads, from memory that may not be written to as well.
+enum class ElementOp { read, add, swap, compare_swap };
+
 /// An atomic on an element of data, of 4 or 8 bytes, naturally aligned.
 struct ElementAtomic {
-    Fetch what = Fetch::add;
+    ElementOp what = ElementOp::add;
     std::size_t bytes = 8;
     std::uint64_t operand = 0; ///< in its first bytes; compare_swap: what is expected
     /// Where to leave what was there; null: nowhere. compare_swap finds there what it is to store.

@@ -28,6 +28,8 @@ const char* tried(QueuedTransfer::Kind kind) {
         return "add to a word";
     case QueuedTransfer::Kind::word_swap:
         return "store a word";
+    case QueuedTransfer::Kind::element_read:
+        return "read an element of data";
     case QueuedTransfer::Kind::element_add:
     case QueuedTransfer::Kind::element_fetch_add:
     case QueuedTransfer::Kind::element_swap:
@@ -73,6 +75,8 @@ ucs_status_ptr_t give(ucp_ep* to, const QueuedTransfer& request, Operation& oper
         return ucp_put_nbx(to, request.origin, bytes, request.address, request.key, &param);
     case QueuedTransfer::Kind::get:
         return ucp_get_nbx(to, request.origin, bytes, request.address, request.key, &param);
+    case QueuedTransfer::Kind::element_read:
+        return ucp_get_nbx(to, request.origin, request.width, request.address, request.key, &param);
     default:
         return give_atomic(to, request, operation, param);
     }
@@ -150,9 +154,11 @@ void Worker::element(Peer& peer, const ElementAtomic& what, RemoteAddress addres
     const Lock lock = locked();
     ++counters_.elements;
     Kind kind = Kind::element_compare_swap;
-    if (what.what == Fetch::add)
+    if (what.what == ElementOp::read)
+        kind = Kind::element_read;
+    else if (what.what == ElementOp::add)
         kind = what.before == nullptr ? Kind::element_add : Kind::element_fetch_add;
-    else if (what.what == Fetch::swap)
+    else if (what.what == ElementOp::swap)
         kind = Kind::element_swap;
     post({&peer, key.get(), address, what.before, what.operand, completion, kind,
           static_cast<std::uint8_t>(what.bytes)});

@@ -50,6 +50,7 @@ struct QueuedTransfer {
         word_add,
         word_swap,
         element_add,
+        element_read,
         element_fetch_add,
         element_swap,
         element_compare_swap,

@@ -213,7 +213,8 @@ class Worker {
              const RemoteKey& key, Completion* completion = nullptr);
 
     /// An atomic by what does the words' atomics; complete as a get is, or as a put where it leaves
-    /// nothing here. Elements of 4 bytes: only with Atomics::narrow.
+    /// nothing here. Elements of 4 bytes: only with Atomics::narrow. A read is a get, in the order of the
+    /// atomics.
     void element(Peer& peer, const ElementAtomic& what, RemoteAddress address, const RemoteKey& key,
                  Completion* completion = nullptr);
     /// Elements' atomics and gets from here on come behind the elements' atomics to the peer so far.

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 // --- One origin per element: the table of operations and types ---------------------------------
 
@@ -936,6 +937,41 @@ static void misaligned_elements(void) {
     window_close(&w);
 }
 
+/// MPI_NO_OP reads: memory that may not be written to is read as well, by elements of the sizes that
+/// adapters have atomics of, one by one and as arrays.
+static void no_op_only_reads(void) {
+    enum { WORDS = 512, SPAN = 8 * WORDS };
+    int64_t* const memory =
+        mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    if (memory == MAP_FAILED)
+        return;
+    for (int i = 0; i < WORDS; ++i)
+        memory[i] = 1000 * T.rank + i;
+    CHECK(mprotect(memory, SPAN, PROT_READ) == 0);
+    const int t = (T.rank + 1) % T.ranks;
+    int64_t one = 0, many[WORDS];
+    int32_t half = 0;
+    MPI_Info info;
+    MPI_Win win;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "acc_single_intrinsic", "true"));
+    OK(MPI_Win_create(memory, SPAN, 8, info, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_lock_all(0, win));
+    OK(MPI_Fetch_and_op(NULL, &one, MPI_INT64_T, t, 3, MPI_NO_OP, win));
+    OK(MPI_Fetch_and_op(NULL, &half, MPI_INT32_T, t, 5, MPI_NO_OP, win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT64_T, many, WORDS, MPI_INT64_T, t, 0, WORDS, MPI_INT64_T,
+                          MPI_NO_OP, win));
+    OK(MPI_Win_unlock_all(win));
+    CHECK_EQ(1000 * t + 3, one);
+    CHECK_EQ(1000 * t + 5, half);
+    for (int i = 0; i < WORDS; ++i)
+        CHECK_EQ(1000 * t + i, many[i]);
+    OK(MPI_Win_free(&win));
+    MPI_Info_free(&info);
+    munmap(memory, SPAN);
+}
+
 /// A small accumulate arrives while its origin makes no further call of MPI.
 static void goes_out_by_itself(void) {
     const int origin = T.ranks - 1;
@@ -986,6 +1022,7 @@ static const struct test_case cases[] = {
     {.name = "no_torn_pairs", .run = no_torn_pairs, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
+    {.name = "no_op_only_reads", .run = no_op_only_reads, .needs = IN_CREATE},
     {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ALLOCATE},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
     {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},

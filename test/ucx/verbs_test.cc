@@ -247,8 +247,8 @@ TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
     run(2, GetParam(), [](Participant& here) {
         for (const std::size_t size : {4u, 8u}) {
             const RemoteAddress at = here.address(1, size) + 4 * (size == 4);
-            std::uint64_t before[4] = {0, 0, 0, 12};
-            const auto change = [&](Fetch what, std::uint64_t operand, void* result) {
+            std::uint64_t before[5] = {0, 0, 0, 12};
+            const auto change = [&](ElementOp what, std::uint64_t operand, void* result) {
                 if (here.rank == 0)
                     here.worker.element(here.peer(1), {what, size, operand, result}, at,
                                         here.key(1));
@@ -256,16 +256,18 @@ TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
             const auto flush = [&] {
                 return here.rank == 0 && here.worker.flush_data(here.waiter, here.peer(1));
             };
-            change(Fetch::add, 5, nullptr);
+            change(ElementOp::add, 5, nullptr);
             flush();
-            change(Fetch::add, ~0ull, &before[0]); // minus one
+            change(ElementOp::add, ~0ull, &before[0]); // minus one
             EXPECT_EQ(flush(), here.rank == 0);
-            change(Fetch::swap, 9, &before[1]);
+            change(ElementOp::swap, 9, &before[1]);
             flush();
-            change(Fetch::compare_swap, 8, &(before[2] = 11));
+            change(ElementOp::compare_swap, 8, &(before[2] = 11));
             flush();
-            change(Fetch::compare_swap, 9, &before[3]);
+            change(ElementOp::compare_swap, 9, &before[3]);
             flush();
+            change(ElementOp::read, 0, &before[4]);
+            EXPECT_EQ(flush(), here.rank == 0);
             EXPECT_FALSE(flush()) << "nothing to wait for";
             here.fence();
             if (here.rank == 1) {
@@ -276,6 +278,7 @@ TEST_P(Verbs, ElementsOfBothSizesReturnWhatWasThere) {
             EXPECT_EQ(before[1], 4u);
             EXPECT_EQ(before[2], 9u);
             EXPECT_EQ(before[3], 9u);
+            EXPECT_EQ(before[4], 12u);
         }
     });
 }

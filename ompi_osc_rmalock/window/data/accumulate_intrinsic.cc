@@ -1,7 +1,9 @@
 // Accumulates by the network's own atomics, element by element (acc_single_intrinsic): where an
 // adapter does the atomics on words, for elements of the sizes that it has them of.
 //
-//   SUM of integers, REPLACE, NO_OP, compare_and_swap     one atomic: 1 round trip, or posted
+//   SUM of integers, REPLACE, compare_and_swap            one atomic: 1 round trip, or posted
+//   NO_OP                                                 a get in the atomics' order: 1 round trip;
+//                                                         aligned elements are not torn, nor are words
 //   all others                                            get, combine here, compare_and_swap until
 //                                                         nobody came between: 2 round trips at least
 //
@@ -26,12 +28,14 @@ namespace rmalock::window {
 namespace {
 
 /// The atomic that does the operation, if there is one.
-std::optional<ucx::Fetch> atomic_for(rmalock_op_t op, rmalock_kind_t kind) {
+std::optional<ucx::ElementOp> atomic_for(rmalock_op_t op, rmalock_kind_t kind) {
     const bool integer = kind == RMALOCK_KIND_SIGNED || kind == RMALOCK_KIND_UNSIGNED;
-    if (op == RMALOCK_OP_NO_OP || (op == RMALOCK_OP_SUM && integer))
-        return ucx::Fetch::add; // of 0: a get may be torn
+    if (op == RMALOCK_OP_NO_OP)
+        return ucx::ElementOp::read; // the window's memory may be readable only
+    if (op == RMALOCK_OP_SUM && integer)
+        return ucx::ElementOp::add;
     if (op == RMALOCK_OP_REPLACE)
-        return ucx::Fetch::swap;
+        return ucx::ElementOp::swap;
     return std::nullopt;
 }
 
@@ -87,8 +91,8 @@ class Accesses::NetworkElements {
         auto swap = std::make_unique<Swap>();
         swap->before = load(desired, size);
         keep_if_thrown(swap, [&] {
-            change({ucx::Fetch::compare_swap, size, load(compare, size), &swap->before}, address,
-                   &swap->answered);
+            change({ucx::ElementOp::compare_swap, size, load(compare, size), &swap->before},
+                   address, &swap->answered);
             wait_for(swap->answered);
         });
         std::memcpy(result, &swap->before, size);
@@ -147,7 +151,7 @@ class SwapLoop {
         for (const std::size_t i : left_) {
             before_[i] = load(&wanted_[i * size_], size_);
             elements_.change(
-                {ucx::Fetch::compare_swap, size_, load(&seen_[i * size_], size_), &before_[i]},
+                {ucx::ElementOp::compare_swap, size_, load(&seen_[i * size_], size_), &before_[i]},
                 address_ + i * size_, &answered_);
         }
         elements_.wait_for(answered_);
@@ -237,7 +241,7 @@ class Accesses::IntrinsicAccumulate {
     const Rank target_;
     const rmalock_combination_t& what_;
     const std::size_t size_;
-    const std::optional<ucx::Fetch> atomic_;
+    const std::optional<ucx::ElementOp> atomic_;
     NetworkElements& elements_;
     Elements mine_;
 };
