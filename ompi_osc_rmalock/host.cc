@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 namespace rmalock {
 namespace {
@@ -41,3 +42,11 @@ void say(const char* format, ...) {
 }
 
 } // namespace rmalock
+
+extern "C" rmalock_status_t rmalock_lacks_memory(const rmalock_comm_t* comm) {
+    if (comm->size == 1)
+        return RMALOCK_ERR_NO_MEM;
+    rmalock::report(0, "rank %d has no memory for a window of %d ranks: the job ends", comm->rank,
+                    comm->size);
+    std::abort();
+}

@@ -85,6 +85,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/topology/tree.hh \
 	ompi_osc_rmalock/host.cc \
 	ompi_osc_rmalock/host.hh \
+	ompi_osc_rmalock/together.hh \
 	ompi_osc_rmalock/network/answers.cc \
 	ompi_osc_rmalock/network/answers.hh \
 	ompi_osc_rmalock/network/departures.cc \

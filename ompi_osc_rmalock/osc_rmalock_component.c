@@ -559,7 +559,8 @@ static void show_choices(struct ompi_win_t* win, struct opal_info_t* info, int f
 static osc_rmalock_module_t* make_module(struct ompi_communicator_t* comm, int* rc) {
     osc_rmalock_module_t* module = (osc_rmalock_module_t*)calloc(1, sizeof *module);
     if (NULL == module) {
-        *rc = OMPI_ERR_OUT_OF_RESOURCE;
+        const rmalock_comm_t all = osc_rmalock_comm(comm, false);
+        *rc = osc_rmalock_creation_failed(comm, osc_rmalock_error(rmalock_lacks_memory(&all)));
         return NULL;
     }
     /* Not ompi_comm_dup, which runs the program's attribute callbacks, as only the calls may that

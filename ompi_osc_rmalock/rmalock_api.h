@@ -142,6 +142,10 @@ typedef struct rmalock_comm {
     int (*meet_survivors)(void* handle);
 } rmalock_comm_t;
 
+/* Of a process that has no memory for a step which all processes of `comm` take together: the others
+ * wait for it, so it ends the job, with a message. RMALOCK_ERR_NO_MEM if there are no others. */
+rmalock_status_t rmalock_lacks_memory(const rmalock_comm_t* comm);
+
 /* ---- the network -------------------------------------------------------------------------------
  */
 

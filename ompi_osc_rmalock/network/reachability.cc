@@ -30,6 +30,7 @@
 #include "network/network.hh"
 #include "network/trial.hh"
 #include "network/trial_pairs.hh"
+#include "together.hh"
 
 namespace rmalock::network {
 
@@ -338,8 +339,10 @@ extern "C" rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm,
                                                 size_t why_size) {
     std::string said;
     *reached = false;
-    const rmalock_status_t status = rmalock::network::try_to_reach(
-        *comm, {processes, static_cast<std::size_t>(comm->size)}, *reached, said);
+    const rmalock_status_t status = rmalock::together(*comm, [&] {
+        return rmalock::network::try_to_reach(
+            *comm, {processes, static_cast<std::size_t>(comm->size)}, *reached, said);
+    });
     if (!said.empty())
         std::snprintf(why, why_size, "%s", said.c_str());
     return status;

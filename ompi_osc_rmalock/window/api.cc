@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "together.hh"
 #include "window/create/segment.hh"
 #include "window/data/access.hh"
 #include "window/sync/fast_path.hh"
@@ -52,20 +53,7 @@ Status guarded(Body body) noexcept {
 /// Windows that MPI_Finalize found, until they are dropped. It runs in one thread. A pointer: exit() ends none.
 std::vector<std::unique_ptr<Window>>* left_windows = nullptr;
 
-/// Memory that this process alone has not got ends the job: the others wait for it.
-Status create_together(const rmalock_spec_t& spec, std::unique_ptr<Window>& created) {
-    try {
-        return Window::create(spec, created);
-    } catch (const std::bad_alloc&) {
-        if (spec.comm.size == 1)
-            throw;
-        rmalock::report(0, "rank %d has no memory for a window of %d ranks: the job ends",
-                        spec.comm.rank, spec.comm.size);
-        std::abort();
-    }
-}
-
-/// The same of a way that may not be taken. A process that fails while it waits is the other way's to tell.
+/// As guarded(), of a way that may not be taken. A process that fails while it waits is the other way's to tell.
 template <class Body>
 [[gnu::always_inline]] inline bool short_way(Body body) noexcept {
     try {
@@ -104,7 +92,8 @@ bool rmalock_has_shared_memory(const rmalock_params_t* params, char* why, size_t
 Status rmalock_window_create(const rmalock_spec_t* spec, rmalock_window_t** window, void** base) {
     return guarded([&] {
         std::unique_ptr<Window> created;
-        const Status status = create_together(*spec, created);
+        const Status status =
+            rmalock::together(spec->comm, [&] { return Window::create(*spec, created); });
         if (status != RMALOCK_OK)
             return status;
         *base = created->base();

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <numeric>
 #include <span>
 #include <string>
@@ -645,6 +646,33 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
             return false;
         return !reachable || count_under_lock(m, RMALOCK_FLAVOR_CREATE);
     });
+}
+
+/// Memory runs out in the middle of a step that all take together.
+TEST(LackOfMemory, EndsTheJobWhereOthersWait) {
+    const rmalock_host_t host{
+        nullptr, [](int, const char* message) { std::fputs(message, stderr); }, 0, nullptr, nullptr,
+        nullptr};
+    rmalock_init(&host);
+    rmalock_comm_t comm{};
+    comm.allgather = [](void*, const void*, void*, std::size_t) -> int { throw std::bad_alloc(); };
+    const std::uint64_t processes[] = {0, 1};
+    bool found = false;
+    char why[8];
+    const auto probe = [&] { return rmalock_probe_peer_memory(&comm, &found); };
+    const auto reach = [&] {
+        return rmalock_network_try(&comm, processes, &found, why, sizeof why);
+    };
+    comm.rank = 1;
+    comm.size = 2;
+    EXPECT_DEATH(probe(), "rank 1 has no memory for a window of 2 ranks: the job ends");
+    EXPECT_DEATH(reach(), "rank 1 has no memory for a window of 2 ranks: the job ends");
+    EXPECT_DEATH(rmalock_lacks_memory(&comm), "rank 1 has no memory");
+    comm.rank = 0;
+    comm.size = 1;
+    EXPECT_EQ(probe(), RMALOCK_ERR_NO_MEM);
+    EXPECT_EQ(rmalock_lacks_memory(&comm), RMALOCK_ERR_NO_MEM);
+    start_host();
 }
 
 /// Has the processes find it out, and looks at what they remember.

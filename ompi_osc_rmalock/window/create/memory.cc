@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "together.hh"
 #include "window/create/stream.hh"
 
 namespace rmalock::window {
@@ -176,12 +177,14 @@ extern "C" rmalock_status_t rmalock_probe_peer_memory(const rmalock_comm_t* comm
     using namespace rmalock::window;
     const BeaconAddress mine{getpid(), comm->node, reinterpret_cast<std::uint64_t>(&beacon()),
                              beacon()};
-    std::vector<BeaconAddress> all(static_cast<std::size_t>(comm->size));
-    if (comm->allgather(comm->handle, &mine, all.data(), sizeof mine) != 0)
-        return RMALOCK_ERR_COMM;
-    all.erase(all.begin() + comm->rank);
-    // Those of other nodes are reached through the network.
-    std::erase_if(all, [&](const BeaconAddress& peer) { return peer.node != comm->node; });
-    *reachable = std::all_of(all.begin(), all.end(), reads);
-    return RMALOCK_OK;
+    return rmalock::together(*comm, [&] {
+        std::vector<BeaconAddress> all(static_cast<std::size_t>(comm->size));
+        if (comm->allgather(comm->handle, &mine, all.data(), sizeof mine) != 0)
+            return RMALOCK_ERR_COMM;
+        all.erase(all.begin() + comm->rank);
+        // Those of other nodes are reached through the network.
+        std::erase_if(all, [&](const BeaconAddress& peer) { return peer.node != comm->node; });
+        *reachable = std::all_of(all.begin(), all.end(), reads);
+        return RMALOCK_OK;
+    });
 }
