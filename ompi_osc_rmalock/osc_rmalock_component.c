@@ -151,16 +151,14 @@ static void meet_linked_processes(void) {
     }
 }
 
+/* Where no network is open, all that is about it does nothing. */
 static int component_finalize(void) {
     osc_rmalock_failures_close();
-    if (rmalock_network_is_open()) {
-        rmalock_network_disconnect();
-        meet_linked_processes();
-        rmalock_windows_drop();
-        opal_progress_unregister(osc_rmalock_progress);
-        rmalock_network_close();
-    }
+    rmalock_network_disconnect();
+    meet_linked_processes();
     rmalock_windows_drop();
+    (void)opal_progress_unregister(osc_rmalock_progress);
+    rmalock_network_close();
     osc_rmalock_peers_forget();
     return OMPI_SUCCESS;
 }

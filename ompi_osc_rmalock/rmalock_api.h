@@ -152,7 +152,6 @@ rmalock_status_t rmalock_lacks_memory(const rmalock_comm_t* comm);
 /* Opens it, unless it is open: every process that will create a window over several nodes. Any
  * thread; *opened: it was this call that opened it. false: `why` says what UCX refused. */
 bool rmalock_network_open(const rmalock_params_t* params, bool* opened, char* why, size_t why_size);
-bool rmalock_network_is_open(void);
 /* What a process knows about whether the processes of a communicator reach each other through it,
  * from worst to best. Of those in which some have found it out, they all know the same. */
 typedef enum rmalock_reach {
@@ -174,7 +173,7 @@ rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm, const uint64_t*
 bool rmalock_network_has_room(const uint64_t* processes, size_t count, char* why, size_t why_size);
 /* One round of its progress; returns how much was done. Any thread; never calls the host. */
 int rmalock_network_progress(void);
-/* At the end: closes the connections. Before rmalock_network_close the processes of each group
+/* At the end: closes the connections, if it is open. Before rmalock_network_close the processes of each group
  * meet, and go on making progress, so that none of them misses another's answer. */
 void rmalock_network_disconnect(void);
 /* Calls visit for each group of processes of the job that windows have linked; none is within

@@ -336,10 +336,6 @@ extern "C" bool rmalock_network_has_room(const uint64_t* processes, size_t count
     return has;
 }
 
-extern "C" bool rmalock_network_is_open(void) {
-    return rmalock::network::Network::get() != nullptr;
-}
-
 extern "C" int rmalock_network_progress(void) {
     using rmalock::network::Network;
     Network* const network = Network::get();
