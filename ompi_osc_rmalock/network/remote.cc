@@ -19,31 +19,19 @@ namespace {
 Remote::Remote(Network& network, bool threads)
     : network_(network), id_(network.windows()), threads_(threads) {}
 
-int Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
-                   std::size_t memory_bytes) {
-    state_base_ = state;
-    memory_base_ = memory;
+Exposed Remote::expose(std::byte* state, std::size_t state_bytes, void* memory,
+                       std::size_t memory_bytes) {
     try {
         state_ = ucx::Registration(worker(), state, state_bytes);
         memory_ = ucx::Registration(worker(), memory, memory_bytes);
+        return {.state = reinterpret_cast<ucx::RemoteAddress>(state),
+                .memory = reinterpret_cast<ucx::RemoteAddress>(memory),
+                .state_key = state_.key(),
+                .memory_key = memory_.key()};
     } catch (const ucx::Error& error) {
         report(0, "%s", error.what());
-        return EIO;
+        return {.error = EIO};
     }
-    return 0;
-}
-
-int Remote::exposed(Exposed& mine) const {
-    try {
-        mine.state = reinterpret_cast<ucx::RemoteAddress>(state_base_);
-        mine.memory = reinterpret_cast<ucx::RemoteAddress>(memory_base_);
-        mine.state_key = state_.key();
-        mine.memory_key = memory_.key();
-    } catch (const ucx::Error& error) {
-        report(0, "%s", error.what());
-        return EIO;
-    }
-    return 0;
 }
 
 void Remote::open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter) {

@@ -28,11 +28,10 @@ class Remote final : public fabric::RemoteWords {
     /// threads: several of the program's may call.
     Remote(Network& network, bool threads);
 
-    /// Makes this process's state and memory accessible. Returns 0, or an errno after a report.
-    int expose(std::byte* state, std::size_t state_bytes, void* memory, std::size_t memory_bytes);
-
-    /// What the other ranks have to know of it (exchange.hh). Returns the same.
-    int exposed(Exposed& mine) const;
+    /// Makes this process's state and memory accessible, and returns what the other ranks have to
+    /// know of it; an error, after a report.
+    Exposed expose(std::byte* state, std::size_t state_bytes, void* memory,
+                   std::size_t memory_bytes);
 
     /// From here on ranks can be reached.
     void open(const Endpoints& ranks, ReachTable reaches, const fabric::Waiter& waiter);
@@ -203,8 +202,6 @@ class Remote final : public fabric::RemoteWords {
     bool threads_;
     fabric::Count verbs_, round_trips_;
     bool by_cpu_ = true;
-    std::byte* state_base_ = nullptr;
-    void* memory_base_ = nullptr;
     ucx::Registration state_, memory_;
     ReachTable reaches_;
     std::vector<ucx::Peer*> of_other_jobs_; ///< the processes of other jobs

@@ -56,15 +56,11 @@ Status join(const rmalock_spec_t& spec, const Plan& plan, network::Remote* remot
     const rmalock_comm_t& comm = spec.comm;
     if (remote == nullptr)
         return first_error(comm, error, first);
+    network::Exposed mine{.error = error};
     if (error == 0)
-        error = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
-                               memory_of(spec, plan, segment),
-                               spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
-    network::Exposed mine{};
-    if (error == 0)
-        error = remote->exposed(mine);
-    if (error != 0)
-        mine = {.error = error};
+        mine = remote->expose(segment.base() + plan.my_state(), plan.state_bytes(),
+                              memory_of(spec, plan, segment),
+                              spec.flavor == RMALOCK_FLAVOR_DYNAMIC ? 0 : spec.size);
     const network::Endpoints ranks = plan.endpoints();
     const network::ReachTable reaches = plan.reaches(segment.base());
     const Status status = network::exchange(remote->network(), comm, ranks, reaches, mine, first);
