@@ -177,6 +177,9 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
 void osc_rmalock_side_take_part(osc_rmalock_side_t* side, size_t skipped, size_t bytes);
 void osc_rmalock_side_close(osc_rmalock_side_t* side);
 
+/* The predefined type that all entries of a datatype have; NULL: they have several, or there are none. */
+struct ompi_datatype_t* osc_rmalock_element_type(struct ompi_datatype_t* datatype);
+
 /* The span of bytes that `count` > 0 elements touch, relative to their address. */
 static inline void osc_rmalock_span(const struct ompi_datatype_t* datatype, size_t count,
                                     ptrdiff_t* low, ptrdiff_t* high) {

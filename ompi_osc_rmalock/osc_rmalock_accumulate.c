@@ -336,7 +336,7 @@ static int check_room(const call_t* r) {
 /* Everything that accumulate below does not do at once. Not inline, so that accumulate is. */
 static __attribute__((noinline)) int accumulate_in_full(call_t* r) {
     if (!ompi_datatype_is_predefined(r->theirs.datatype)) {
-        r->element = ompi_datatype_get_single_predefined_type_from_args(r->theirs.datatype);
+        r->element = osc_rmalock_element_type(r->theirs.datatype);
         if (NULL == r->element) {
             return osc_rmalock_error(RMALOCK_ERR_TYPE);
         }

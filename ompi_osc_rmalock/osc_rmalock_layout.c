@@ -4,6 +4,8 @@
  */
 #include "osc_rmalock.h"
 
+#include <stdlib.h>
+
 static void rewind_runs(void* state) {
     osc_rmalock_side_t* side = (osc_rmalock_side_t*)state;
     if (side->prepared) {
@@ -105,4 +107,47 @@ void osc_rmalock_side_close(osc_rmalock_side_t* side) {
     if (side->prepared) {
         OBJ_DESTRUCT(&side->convertor);
     }
+}
+
+/* Of what MPI_Type_get_contents tells: whether a datatype has entries of part i. Only a structure has
+ * several parts, and a number of each. */
+static bool has_entries(int combiner, const int* integers, struct ompi_datatype_t* const* parts,
+                        int i) {
+    return 0 != parts[i]->super.size && (MPI_COMBINER_STRUCT != combiner || 0 != integers[1 + i]);
+}
+
+/* Open MPI's function looks at parts without entries as well, which do not count (MPI 4.0, 5.1). */
+static struct ompi_datatype_t* element_type_of_parts(struct ompi_datatype_t* datatype) {
+    int count[3], combiner;
+    if (OMPI_SUCCESS != ompi_datatype_get_args(datatype, 0, &count[0], NULL, &count[1], NULL,
+                                               &count[2], NULL, &combiner)) {
+        return NULL;
+    }
+    const size_t room = (size_t)count[0] * sizeof(int) + (size_t)count[1] * sizeof(ptrdiff_t) +
+                        (size_t)count[2] * sizeof(struct ompi_datatype_t*);
+    struct ompi_datatype_t** const parts = (struct ompi_datatype_t**)malloc(room);
+    if (NULL == parts) {
+        return NULL;
+    }
+    ptrdiff_t* const addresses = (ptrdiff_t*)(parts + count[2]);
+    int* const integers = (int*)(addresses + count[1]);
+    (void)ompi_datatype_get_args(datatype, 1, &count[0], integers, &count[1], addresses, &count[2],
+                                 parts, &combiner);
+    struct ompi_datatype_t* found = NULL;
+    bool one = true;
+    for (int i = 0; one && i < count[2]; ++i) {
+        if (has_entries(combiner, integers, parts, i)) {
+            struct ompi_datatype_t* const type = osc_rmalock_element_type(parts[i]);
+            one = NULL != type && (NULL == found || type == found);
+            found = type;
+        }
+    }
+    free(parts);
+    return one ? found : NULL;
+}
+
+struct ompi_datatype_t* osc_rmalock_element_type(struct ompi_datatype_t* datatype) {
+    struct ompi_datatype_t* const type =
+        ompi_datatype_get_single_predefined_type_from_args(datatype);
+    return NULL != type ? type : element_type_of_parts(datatype);
 }

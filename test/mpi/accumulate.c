@@ -937,6 +937,35 @@ static void misaligned_elements(void) {
     window_close(&w);
 }
 
+/// A block without entries has no type (MPI 4.0, 5.1): every second int, by a structure that has such
+/// blocks of other types.
+static void blocks_without_entries(void) {
+    struct window w;
+    if (!window_open(&w, 2 * ROOM * sizeof(int), 1))
+        return;
+    const int lengths[] = {0, 1, 1, 1}, t = (T.rank + 1) % T.ranks, sevens[2] = {7, 7};
+    int fetched[2] = {-1, -1}, expected[ROOM] = {7, 0, 7};
+    const MPI_Aint places[] = {0, 0, 4, 8};
+    MPI_Datatype none, two;
+    OK(MPI_Type_contiguous(0, MPI_FLOAT, &none));
+    OK(MPI_Type_create_struct(4, lengths, places,
+                              (MPI_Datatype[]){MPI_DOUBLE, MPI_INT, none, MPI_INT}, &two));
+    OK(MPI_Type_commit(&two));
+    OK(MPI_Win_lock_all(0, w.win));
+    OK(MPI_Accumulate(sevens, 2, MPI_INT, t, at(&w, t, 0), 1, two, MPI_REPLACE, w.win));
+    OK(MPI_Win_flush(t, w.win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, fetched, 2, MPI_INT, t, at(&w, t, 0), 1, two, MPI_NO_OP,
+                          w.win));
+    OK(MPI_Win_flush(t, w.win));
+    CHECK_EQ(7, fetched[0]);
+    CHECK_EQ(7, fetched[1]);
+    expect_ints(&w, t, expected);
+    OK(MPI_Win_unlock_all(w.win));
+    window_close(&w);
+    MPI_Type_free(&two);
+    MPI_Type_free(&none);
+}
+
 /// MPI_NO_OP reads: memory that may not be written to is read as well, by elements of the sizes that
 /// adapters have atomics of, one by one and as arrays.
 static void no_op_only_reads(void) {
@@ -1022,6 +1051,7 @@ static const struct test_case cases[] = {
     {.name = "no_torn_pairs", .run = no_torn_pairs, .each = IN_ANY},
     {.name = "no_torn_elements", .run = no_torn_elements, .each = IN_ANY},
     {.name = "mixed_family", .run = mixed_family, .each = IN_ANY},
+    {.name = "blocks_without_entries", .run = blocks_without_entries, .each = IN_ANY},
     {.name = "no_op_only_reads", .run = no_op_only_reads, .needs = IN_CREATE},
     {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ALLOCATE},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
