@@ -7,6 +7,7 @@
 #include "osc_rmalock.h"
 
 #include <float.h>
+#include <limits.h>
 #include <stdlib.h>
 
 /* By op_type; RMALOCK_OP_OTHER is what the core leaves to Open MPI's own functions. */
@@ -153,8 +154,14 @@ typedef struct {
 } combination_t;
 
 static void combine(void* arg, const void* operand, void* array, size_t count) {
-    combination_t* what = (combination_t*)arg;
-    ompi_op_reduce(what->op, (void*)operand, array, count, what->element);
+    const combination_t* what = (const combination_t*)arg;
+    const size_t extent = (size_t)(what->element->super.ub - what->element->super.lb);
+    for (size_t done = 0; done < count;) { /* 4.1 counts with an int */
+        const size_t now = count - done < INT_MAX ? count - done : INT_MAX;
+        ompi_op_reduce(what->op, (char*)operand + done * extent, (char*)array + done * extent,
+                       (int)now, what->element);
+        done += now;
+    }
 }
 
 static void native_layout(void* arg, void* array, rmalock_layout_t* layout) {

@@ -79,8 +79,9 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
     side->skipped = 0;
     layout->bytes = datatype->super.size * count;
     set_span(layout, count, datatype);
+    /* One, or several: the number itself may be beyond the type of counts. */
     layout->contiguous =
-        0 != ompi_datatype_is_contiguous_memory_layout(datatype, (osc_rmalock_count_t)count);
+        0 != ompi_datatype_is_contiguous_memory_layout(datatype, count > 1 ? 2 : (int)count);
     if (layout->contiguous) {
         layout->base = (uintptr_t)base + (uintptr_t)layout->low;
         return;
