@@ -1,15 +1,14 @@
 // How a program may end with windows, and what it may lack while it makes them. check_network starts this, says
 // by the argument how, and looks at how the job ends; check_ground has it lack rights.
 //
-//   left        nothing is freed, and the epochs are open
-//   unflushed   the same, and puts and gets are under way that nothing has flushed
-//   deferred    the same, and short critical sections have begun that nothing has sent
-//   session     the same; a window of an MPI session is used behind MPI_Finalize (Open MPI 5.0)
-//   out_of_order
-//               nothing is freed, and Open MPI's tables of windows differ between ranks
-//   at_exit     all is done by a handler of exit() that was there before MPI_Init
-//   shortage    rank 1 has no descriptors left for a while; a window made later has no name
-//   no_rights   the umask takes the owner's rights as well, which only root does not need
+//   left          nothing is freed, and the epochs are open
+//   unflushed     the same, and puts and gets are under way that nothing has flushed
+//   deferred      the same, and short critical sections have begun that nothing has sent
+//   session       the same; a window of an MPI session is used behind MPI_Finalize (Open MPI 5.0)
+//   out_of_order  nothing is freed, and Open MPI's tables of windows differ between ranks
+//   at_exit       all is done by a handler of exit() that was there before MPI_Init
+//   shortage      rank 1 has no descriptors left for a while; a window made later has no name
+//   no_rights     the umask takes the owner's rights as well, which only root does not need
 #define _GNU_SOURCE
 #include "hide.h"
 
