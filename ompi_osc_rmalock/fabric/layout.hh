@@ -93,7 +93,7 @@ static_assert(bytes_of(WindowSlots::count(1024, {64, line(3)})) == 64 * (12 + 2 
 static_assert(bytes_of(WindowSlots::count(65536, {64, line(3), 16})) ==
               64 * (12 + 128 + 64 + 3 + 16));
 
-/// Lines for records of nodes at each rank: what makes 16 KiB with 64 queue nodes, 16 holder records
+/// Lines for records of nodes, or of elements and counters, at each rank: what makes 16 KiB with 64 queue nodes, 16 holder records
 /// and a map of 4,096 nodes.
 constexpr Slot record_lines(Rank ranks) {
     constexpr Slot kAll = 16384 / kCacheLine, kMap = kManyNodes / (64 * kWordsPerLine);

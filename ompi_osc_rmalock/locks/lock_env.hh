@@ -62,9 +62,10 @@ struct MachineView {
     const topology::Level& nodes;
     const topology::Level& counters; ///< one element per physical counter of readers
     bool one_node = true;            ///< whatever tree was asked for
-    Slot record_lines = 0; ///< room for records of nodes at each rank; 0: fabric::record_lines
+    Slot record_lines = 0; ///< room for records at each rank, in lines; 0: fabric::record_lines
 
     Rank ranks() const { return nodes.ranks(); }
+    Slot room() const { return record_lines != 0 ? record_lines : fabric::record_lines(ranks()); }
 };
 
 /// Words that a lock has at each rank, the same at every rank.

@@ -71,7 +71,8 @@
 // Cost off node, uncontended: shared 1 atomic = 1 round trip, the same to release; exclusive the same,
 // and 2 atomics more after shared ones. Contended: 1 posted put to come to a queue or an inbox, 1 to be let
 // in, 1 to tell of departures; behind number D 1 atomic and 1 posted add more. Waiters read their own
-// memory. Memory: a line per target, and for each qnode (qnodes.hh) D words more.
+// memory. Memory: a line per target, and for each qnode (qnodes.hh) D words more, or as many as make 16 KiB
+// at a rank (fabric/layout.hh).
 #pragma once
 
 #include <algorithm>
@@ -147,13 +148,14 @@ class NCosed : private NCosedWords {
 
     static Footprint footprint(const MachineView& machine) {
         const Slot inboxes = stand_in_number(machine) + 1;
-        return {.home = kWords, .records = whole_lines(inboxes * kSizes.inbox)};
+        return {.home = kWords, .records = whole_lines(inboxes * inbox_words(machine))};
     }
     static LockLimits limits(const Thresholds&, const MachineView&) { return {}; }
 
     explicit NCosed(const LockEnv<F>& env)
         : fabric_(env.fabric), queue_(env.fabric), departures_(env.fabric), home_(env.home),
-          inboxes_(env.records), stand_in_(stand_in_number(env.machine)), qnodes_(env.qnodes) {}
+          inboxes_(env.records), stand_in_(stand_in_number(env.machine)),
+          inbox_words_(inbox_words(env.machine)), qnodes_(env.qnodes) {}
 
     Hold acquire_shared(Rank target) {
         // Before it is counted: from then on the exclusive before it waits for its request.
@@ -226,10 +228,15 @@ class NCosed : private NCosedWords {
     static Slot stand_in_number(const MachineView& machine) {
         return QueueNodes::Room::of(machine.ranks()).qnodes;
     }
+    /// D, or as many as there is room for.
+    static Slot inbox_words(const MachineView& machine) {
+        const Slot fit = fabric::line(machine.room()) / (stand_in_number(machine) + 1);
+        return std::clamp<Slot>(fit, 1, kSizes.inbox);
+    }
     Word inbox(Word qnode, Slot i) const {
         const Slot number =
             qnode.slot == home_ ? stand_in_ : static_cast<Slot>(qnodes_.index(qnode));
-        return {qnode.rank, inboxes_ + NCosedWords::inbox(number, kSizes.inbox, i)};
+        return {qnode.rank, inboxes_ + NCosedWords::inbox(number, inbox_words_, i)};
     }
 
     static Followers unpacked(Value next) { return {exclusive(next), shared(next)}; }
@@ -257,7 +264,7 @@ class NCosed : private NCosedWords {
 
     /// Returns which one is to be woken after the caller, 0 if none is.
     Value request(Word ahead, Value number, Word own) {
-        if (number < kSizes.inbox) {
+        if (number < inbox_words_) {
             fabric_.put(inbox(ahead, static_cast<Slot>(number)), name_of(own));
             return 0;
         }
@@ -309,7 +316,7 @@ class NCosed : private NCosedWords {
     /// Of the `readers` behind the exclusive at `qnode`, each of which makes one.
     Requests take_requests(Word qnode, Value readers) {
         Requests requests{};
-        const Value direct = std::min<Value>(readers, kSizes.inbox), listed = readers - direct;
+        const Value direct = std::min<Value>(readers, inbox_words_), listed = readers - direct;
         for (Slot i = 0; i < direct; ++i) {
             requests[i] = fabric_.await(inbox(qnode, i), fabric::differs(0));
             fabric_.put(inbox(qnode, i), 0);
@@ -352,7 +359,7 @@ class NCosed : private NCosedWords {
     F& fabric_;
     McsQueue<F> queue_;
     Drain<F> departures_;
-    Slot home_, inboxes_, stand_in_;
+    Slot home_, inboxes_, stand_in_, inbox_words_;
     QueueNodes& qnodes_;
 };
 

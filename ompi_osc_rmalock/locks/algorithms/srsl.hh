@@ -46,7 +46,8 @@
 // Cost off node: acquire 1 atomic and a posted put, then the grant: 2 round trips, of which one is
 // the home's to begin; release 1 posted add. While the home computes, nothing that other nodes send
 // is served, unless a progress thread does it, which adapters do not wake.
-// Memory: 2 words per target, a ring of as many words as there are processes, 512 at most, and the
+// Memory: 2 words per target, a ring of as many words as there are processes, 512 at most, fewer
+// where that is more than makes 16 KiB at a rank (fabric/layout.hh), and the
 // qnodes (qnodes.hh).
 #pragma once
 
@@ -158,7 +159,8 @@ class Srsl : private SrslWords {
 
   private:
     static Slot room(const MachineView& machine) {
-        return std::min(std::bit_ceil(static_cast<Slot>(machine.ranks())), most);
+        const Slot fits = std::bit_floor(fabric::line(machine.room()));
+        return std::min({std::bit_ceil(static_cast<Slot>(machine.ranks())), most, fits});
     }
     Word in(Rank home) const { return {home, home_ + kIn}; }
     Word passed(Rank home) const { return {home, home_ + kPassed}; }

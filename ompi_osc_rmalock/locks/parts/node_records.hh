@@ -22,10 +22,7 @@ class NodeRecords {
   public:
     /// r for records of so many lines.
     static Slot at_each_rank(const MachineView& machine, Slot lines) {
-        const Slot room = (machine.record_lines != 0 ? machine.record_lines
-                                                     : fabric::record_lines(machine.ranks())) /
-                          lines;
-        return std::min(machine.nodes.records(), std::max<Slot>(1, room));
+        return std::min(machine.nodes.records(), std::max<Slot>(1, machine.room() / lines));
     }
 
     /// The first record of each rank is at slot `first`, `each` of them of `slots` words.
