@@ -41,6 +41,7 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/locks/lock_env.hh \
 	ompi_osc_rmalock/locks/parts/baton.hh \
 	ompi_osc_rmalock/locks/parts/cohort.hh \
+	ompi_osc_rmalock/locks/parts/counter_room.hh \
 	ompi_osc_rmalock/locks/parts/drain.hh \
 	ompi_osc_rmalock/locks/parts/batch.hh \
 	ompi_osc_rmalock/locks/parts/element_marks.hh \

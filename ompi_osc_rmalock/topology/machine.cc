@@ -181,6 +181,19 @@ Level counters(const Machine& machine, Rank t_dc) {
     return Level(std::move(group));
 }
 
+Level shared_counters(const Machine& machine, std::size_t most) {
+    const std::size_t ranks = static_cast<std::size_t>(machine.nodes.ranks());
+    std::vector<std::size_t> group(ranks);
+    std::size_t before = 0; // processes of the nodes before
+    for (std::size_t n = 0; n < machine.nodes.elements(); ++n) {
+        const std::vector<Rank>& members = machine.nodes.members(n);
+        for (const Rank p : members)
+            group[static_cast<std::size_t>(p)] = before * most / ranks;
+        before += members.size();
+    }
+    return Level(dense(group));
+}
+
 std::string describe(const Machine& machine) {
     std::string text;
     for (std::size_t i = 0; i < machine.kinds.size(); ++i) {

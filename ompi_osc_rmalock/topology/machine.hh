@@ -33,6 +33,8 @@ Machine build(const Spec& spec, const std::vector<ProcessPlace>& places);
 /// of n that cross no border of nodes, or, if n is more than a node has, as many whole nodes as n
 /// take.
 Level counters(const Machine& machine, Rank t_dc);
+/// Groups of successive whole nodes, `most` of them, with about as many processes each.
+Level shared_counters(const Machine& machine, std::size_t most);
 
 /// In a line: "4 nodes of 2, 8 numas of 1 ranks".
 std::string describe(const Machine& machine);

@@ -204,14 +204,6 @@ Machine one_record(Machine machine) {
     return machine;
 }
 
-/// `target` once, and another one that shares a record with it.
-Script first_then(Mode mode, Rank first, Rank second) {
-    return {{ScriptLine::acquire, mode, first},
-            {ScriptLine::release, mode, first},
-            {ScriptLine::acquire, mode, second},
-            {ScriptLine::release, mode, second}};
-}
-
 /// Records of nodes that several targets want.
 void add_shared_records(std::vector<Case>& cases) {
     const Machine apart = one_record(nodes_of(1)), pairs = one_record(nodes_of(2));

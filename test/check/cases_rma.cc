@@ -71,6 +71,83 @@ struct PrintedRmaRwLocal {
         : lock(fabric, t_r, setup.limits.t_w) {}
 };
 
+/// A rank has one record of each level, and its counters lie side by side.
+Machine one_record(Machine machine) {
+    machine.record_lines = 1;
+    return machine;
+}
+
+/// Records of elements that several targets want, and two levels of them. Ranks 0 and 1 are on a
+/// node, and targets 2 and 4 share its records; 0 and 4 share those of the four ranks from 0 on.
+template <template <class> class Lock>
+void add_shared_records(std::vector<Case>& cases) {
+    const std::string name = Lock<CheckerFabric>::kTraits.name;
+    const Machine pairs = one_record({.element_sizes = {2}, .t_dc = 4}),
+                  deep = one_record({.element_sizes = {4, 2}, .t_dc = 4});
+    const auto w1 = writer(1);
+    const Script none{};
+    const auto exclusive_then = [](Rank a, Rank b) { return first_then(Mode::exclusive, a, b); };
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         const Machine& machine, Size size = Size::small) {
+        cases.push_back(on<LockLocal<Lock>>(name, std::string(configuration) + ", one record",
+                                            std::move(scripts), machine, size));
+    };
+    const std::vector<Script> writers = {
+        writer(2, 2), exclusive_then(4, 2), writer(1, 2), none, none, none};
+    add("3W N=2 once", {w1, w1, w1}, pairs);
+    add("3W N=2, targets 2 and 4", writers, pairs);
+    cases.push_back(with_store_buffer(cases.back()));
+    Machine scarce = pairs;
+    scarce.scarce_qnodes = true;
+    add("3W N=2, targets 2 and 4, stand-ins", writers, scarce);
+    // The node of ranks 2 and 3 has the record of all four for target 4.
+    add("4W N=3, targets 0 and 4", {w1, w1, writer(1, 4), none, w1, none}, deep);
+    add("3W N=3, targets 2 and 4",
+        {writer(1, 2), writer(1, 4), exclusive_then(4, 2), none, none, none}, deep);
+    cases.push_back(mutant<LockLocal<Lock, rma_fault::TakesAnyRecord>>(
+        name + "/takes_any_record", Failure::exclusion, "N=2, targets 2 and 4",
+        {writer(2, 2), writer(2, 4), writer(1, 2), none, none, none}, pairs));
+    cases.back().limits.look_past_deadlocks = true;
+}
+
+/// Counters side by side, of which one is two nodes'.
+void add_shared_counters(std::vector<Case>& cases) {
+    const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
+    const Machine pairs = one_record({.element_sizes = {2}, .t_dc = 4});
+    const auto w1 = writer(1), w2 = writer(2), r1 = reader(1), r2 = reader(2);
+    const Script none{};
+    const auto add = [&](const char* configuration, std::vector<Script> scripts,
+                         const Machine& machine) {
+        cases.push_back(on<RmaRwLocal<>>(name, std::string(configuration) + " T_DC=4, one record",
+                                         std::move(scripts), machine));
+    };
+    add("1W+2R N=2", {w2, r2, r2}, pairs);
+    add("2W+1R N=2", {w2, r2, w1}, pairs);
+    add("1W+3R N=2 once, 2 counters", {w1, r1, r1, none, r1}, pairs);
+    const std::vector<Script> mixed = {
+        reader(1, 2), first_then(Mode::exclusive, 4, 2), writer(1, 2), none, none, none};
+    add("1R+2W N=2, targets 2 and 4", mixed, pairs);
+    cases.push_back(with_store_buffer(cases.back()));
+    // Readers of a node go to the counter in groups.
+    add("2R+1W N=2", {r2, r2, w2}, pairs);
+    cases.push_back(with_store_buffer(cases.back()));
+    add("3R+1W N=2 once", {r1, r1, w1, r1}, pairs);
+    std::vector<Script> far(9); // targets 0 and 8 share what a node has for groups
+    far[0] = first_then(Mode::shared, 0, 8), far[1] = first_then(Mode::shared, 8, 0);
+    far[2] = w1;
+    add("2R+1W N=2, targets 0 and 8", far, pairs);
+    const auto in_rounds = [&](const char* configuration, const std::vector<Script>& scripts) {
+        add((std::string(configuration) + ", rounds").c_str(), scripts, check::in_rounds(pairs));
+        cases.back().program.watch_overtaking = false;
+    };
+    in_rounds("2R+1W N=2", {r2, r2, w1});
+    in_rounds("hold and wait N=2", kHoldAndWait);
+    in_rounds("hold and receive N=2", hold_and_receive());
+    in_rounds("readers meet inside N=2", meet_inside());
+    cases.push_back(mutant<RmaRwLocal<rma_fault::EachDeparts>>(
+        "rma_rw/each_departs", Failure::deadlock, "2R+1W N=2", {r2, r2, w2}, pairs));
+}
+
 /// Readers that go past a waiting writer when its round is over.
 void add_rma_rw_in_rounds(std::vector<Case>& cases) {
     const std::string name = locks::RmaRw<CheckerFabric>::kTraits.name;
@@ -225,6 +302,7 @@ void add_rma_mcs(std::vector<Case>& cases) {
                                                             "3W N=2", {w2, w2, w2}, nodes));
     cases.push_back(mutant<PrintedTreeLocal>("rma_mcs/as_printed", Failure::deadlock, "3W N=2",
                                              {w1, w1, w1}, nodes));
+    add_shared_records<locks::RmaMcs>(cases);
 }
 
 void add_rma_rw(std::vector<Case>& cases) {
@@ -251,6 +329,7 @@ void add_rma_rw(std::vector<Case>& cases) {
     cases.push_back(on<Local>(name, "2W+1R N=2, stand-ins", {w2, w2, r2}, scarce));
     cases.push_back(
         one_reader(on<Local>(name, "3W+1R N=2", {w2, w2, w2, r2}, nodes, Size::deep), nodes));
+    add_shared_counters(cases);
     add_rma_rw_in_rounds(cases);
     add_rma_rw_capped(cases);
     add_rma_rw_mutants(cases);

@@ -12,6 +12,13 @@ Script repeat(Mode mode, unsigned times, Rank target) {
     return script;
 }
 
+Script first_then(Mode mode, Rank first, Rank second) {
+    return {{ScriptLine::acquire, mode, first},
+            {ScriptLine::release, mode, first},
+            {ScriptLine::acquire, mode, second},
+            {ScriptLine::release, mode, second}};
+}
+
 Script both(Mode mode) {
     return {{ScriptLine::acquire, mode, 0}, {ScriptLine::acquire, mode, 1}, done(0), done(1)};
 }

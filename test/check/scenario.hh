@@ -81,6 +81,8 @@ inline Script all_locker(unsigned times) {
     return repeat(Mode::shared, times, ScriptLine::kAll);
 }
 
+/// `first` once, and then another one, which may share a record with it.
+Script first_then(Mode mode, Rank first, Rank second);
 /// Holds two targets at once; all take them in the same order.
 Script both(Mode mode);
 /// Does this in order, and gives back what it has acquired in the other.

@@ -40,7 +40,7 @@ LOCKS = {
     "next": Excerpt(MCS, "fabric_.put(field(qnode_of(pred), kNext), name_of(qnode))", "put"),
     "status": Excerpt(MCS, "fabric_.put(field(qnode_of(succ), kStatus), status)", "put"),
     "await_status": Excerpt(MCS, "Value await_status(Word qnode) { return fabric_.await(", "look"),
-    "leave": Excerpt(MCS, "successor(qnode, fabric_.compare_swap(tail, name_of(qnode), 0))", "cas"),
+    "leave": Excerpt(MCS, "fabric_.compare_swap(tail, key | name_of(qnode), 0)", "cas"),
     "join": Excerpt(MCS, "follow(fabric_.swap(tail, name_of(qnode)), qnode)", "swap"),
     "ticket_release": Excerpt("locks/parts/passing_ticket.hh", "fabric_.add({target, home_}, Value{0} - W::kHeld)",
                               "add"),

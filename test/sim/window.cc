@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "locks/all.hh"
+#include "locks/parts/counter_room.hh"
 #include "locks/window_lock/all_gate.hh"
 #include "locks/window_lock/lock_config.hh"
 
@@ -195,7 +196,7 @@ std::vector<std::string> lock_names() {
 
 Window::Window(const WindowRequest& request)
     : request_(checked(request)), machine_(built(request)),
-      counters_(topology::counters(machine_, static_cast<Rank>(request.thresholds.t_dc))),
+      counters_(locks::counters_within(machine_, static_cast<Rank>(request.thresholds.t_dc))),
       nodes_(machine_.nodes) {
     if (request.lock.ends_with(kUngated)) {
         gated_ = false;

@@ -202,11 +202,38 @@ TEST(LockConfig, StateIsWithin16KiBOnAnyMachine) {
             const std::size_t records = ranks == 65536 ? 9 : std::min<std::size_t>(nodes, 51);
             const std::size_t cohort = state("pf_cohort", ranks, of_a_node);
             EXPECT_EQ(cohort, 64 * (base + 64 + holders + map + 3 * records));
-            EXPECT_LE(cohort, 16384U);
+            const std::size_t elements = ranks == 65536 ? 28 : nodes;
+            EXPECT_EQ(state("rma_mcs", ranks, of_a_node), 64 * (base + 64 + elements));
+            // Counters have two lines each, or three words. At 65,536 there are 64 of them, a line of
+            // groups of readers, and 3 of elements.
+            const std::size_t both =
+                ranks == 65536 ? 24 + 1 + 3 : nodes + (nodes == 64 ? 24 : 2 * nodes);
+            EXPECT_EQ(state("rma_rw", ranks, of_a_node), 64 * (base + 64 + holders + both));
+            for (const auto& [name, shares, patient] : kAll)
+                EXPECT_LE(state(name, ranks, of_a_node), 16384U) << name;
         }
-    // The locks of the literature keep a record for each target, wherever it is.
-    EXPECT_EQ(state("rma_mcs", 65536, 16), 64 * (12 + 128 + 64 + 4096));
-    EXPECT_EQ(state("rma_rw", 65536, 16), 64 * (12 + 128 + 64 + 16 + 4096 + 2 * 4096));
+}
+
+TEST(LockConfig, CountersAreSharedWhereOneForEachNodeIsTooMuch) {
+    const auto made = [](std::size_t ranks, std::size_t of_a_node, std::int32_t t_dc) {
+        std::vector<ProcessInfo> infos(ranks);
+        for (std::size_t r = 0; r < ranks; ++r)
+            infos[r].place.node = static_cast<std::int32_t>(r / of_a_node);
+        return configure(to_wire({.lock = "rma_rw", .t_dc = t_dc}), infos);
+    };
+    const auto counters = [&](std::size_t ranks, std::size_t of_a_node, std::int32_t t_dc = 0) {
+        return made(ranks, of_a_node, t_dc).counters.elements();
+    };
+    EXPECT_EQ(counters(1024, 16), 64U);
+    EXPECT_EQ(counters(4096, 16), 256U);
+    EXPECT_EQ(counters(65536, 128), 64U);
+    EXPECT_EQ(counters(65536, 16), 64U);
+    // What is asked for: three words for each, whatever it takes.
+    EXPECT_EQ(counters(65536, 16, 16), 4096U);
+    const fabric::LockSlots slots = made(65536, 16, 16).slots;
+    EXPECT_EQ(slots.elements, 3 * 4096 + fabric::kWordsPerLine);
+    // A node of one rank would keep a record for each target.
+    EXPECT_LE(fabric::bytes_of(fabric::WindowSlots::count(1025, made(1025, 16, 0).slots)), 16384U);
 }
 
 TEST(LockConfig, AutomaticKeepsItsLockOnLargeMachines) {

@@ -150,6 +150,15 @@ TEST(Topology, CountersKeepToNodes) {
     EXPECT_EQ(groups(counters(uneven, 2)), (Groups{{0, 1}, {2, 3}, {4}}));
 }
 
+TEST(Topology, NodesShareCountersEvenly) {
+    const Machine machine = build(spec("auto"), on_nodes({0, 0, 1, 1, 2, 2, 3, 3}));
+    EXPECT_EQ(groups(shared_counters(machine, 2)), (Groups{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+    EXPECT_EQ(groups(shared_counters(machine, 3)), (Groups{{0, 1, 2, 3}, {4, 5}, {6, 7}}));
+    EXPECT_EQ(groups(shared_counters(machine, 1)), (Groups{{0, 1, 2, 3, 4, 5, 6, 7}}));
+    const Machine uneven = build(spec("auto"), on_nodes({0, 1, 1, 1, 2, 2}));
+    EXPECT_EQ(groups(shared_counters(uneven, 2)), (Groups{{0, 1, 2, 3}, {4, 5}}));
+}
+
 TEST(Topology, RecordsHaveRoomInTheSmallestElement) {
     const Level level = build(spec("node"), on_nodes({0, 0, 0, 1})).tree.level(2);
     EXPECT_EQ(level.records(), 4U); // rank 3 keeps the records of its element for all four targets

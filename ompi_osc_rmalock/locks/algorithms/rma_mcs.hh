@@ -3,12 +3,13 @@
 // P. Schmid, M. Besta, T. Hoefler: "High-Performance Distributed RMA Locks", HPDC 2016,
 // section 3.5: DT on its own, without counters and readers; Listings 4 and 5 at every level.
 //
-// Words, pseudo-code and deviations T1 … T6: queue_tree.hh. In addition
+// Words, pseudo-code and deviations T1 … T7: queue_tree.hh. In addition
 //   D1  T_L,1 and T_W are not used: without readers there is nobody to let in at the root.
 //   D2  There is no shared mode: shared acquires queue like exclusive ones.
 //
 // Overtaking: at the root elements have the lock in order; the first of an element's queue
-// waits for one stay in each other element. A stay at level i is at most the product of T_L,i to
+// waits for one stay in each other element. Processes that pass over their node (T7) count as
+// elements of their own. A stay at level i is at most the product of T_L,i to
 // T_L,N critical sections. Within an element, first come, first served.
 //
 // Cost off node, N = 2: acquire uncontended 2 atomics, of which 1 = 1 round trip off node; release
@@ -30,7 +31,7 @@ class RmaMcs {
 
     static Footprint footprint(const MachineView& machine) {
         return {.home = QueueTreeWords::kRootSlots,
-                .records = QueueTree<F>::element_slots(machine.tree)};
+                .records = QueueTree<F>::element_slots(machine.tree, machine.room())};
     }
 
     /// T_L,i (queue_tree.hh).
@@ -40,7 +41,7 @@ class RmaMcs {
         return all;
     }
 
-    explicit RmaMcs(const LockEnv<F>& env) : tree_(env) {}
+    explicit RmaMcs(const LockEnv<F>& env) : tree_(env, env.machine.room()) {}
 
     Hold acquire_exclusive(Rank target) { return tree_.hold(tree_.acquire(target)); }
 

@@ -5,7 +5,8 @@
 // Listings 4-10.
 //
 // Words, for every target t: the tree of queues (DT, queue_tree.hh), and for each physical counter
-// of the distributed counter (DC), at place c(p) of every group of T_DC processes, on two lines:
+// of the distributed counter (DC), at place c(p) of every group of T_DC processes, on two lines, or
+// side by side (counter_room.hh):
 //
 //    ARRIVE  [ GEN:1 | WRITE:1 | ROUND:1 | readers that arrived:61 ]              atomic
 //    DEPART  [ PAR:1 | readers that departed, maybe < 0:63 ]                      atomic
@@ -28,6 +29,8 @@
 //                     if d.PAR == v.GEN: FADD(ARRIVE, -1); return true
 //                     ADD(DEPART, 1); return false
 //    reader release   ADD(DEPART, 1)                               (posted)       L10
+//    in groups        come (reader_group.hh);  a leader, or alone: as above;      D8
+//                     a leader admits the others of its group;  the last of a group to leave departs
 //    writer acquire   acquire<N … 1>                                              L4, L7
 //                     if nobody handed over: set_counters_to_WRITE                L7: 14-22
 //    set_counters_to_WRITE                                                        L6: 2-7
@@ -44,7 +47,7 @@
 //
 // Adding WRITE a second time clears it and flips GEN, whose carry is lost.
 //
-// Deviations from the paper, beside T1 … T6 of queue_tree.hh
+// Deviations from the paper, beside T1 … T7 of queue_tree.hh
 //   D1  Listing 6 flags the counters and never looks for readers inside, though the text says so:
 //       the writer waits for each counter to drain, after it has flagged all.
 //   D2  Only writers reset counters. In Listing 9 the reader that reaches T_R reads TAIL and then
@@ -61,7 +64,9 @@
 //       the readers, before it closes the counters again. It waits no longer than `hold`, so that a
 //       counter without readers holds nobody up. The paper has nothing of the kind.
 //   D7  T_W counts critical sections (T4).
-//   D8  Counters are dealt out per target over the group that shares them.
+//   D8  Counters are dealt out per target over the group that shares them. Where a counter of each
+//       node would not do with 16 KiB, several nodes share one (counter_room.hh). Readers of a node
+//       that come together then arrive there as one (reader_group.hh).
 //   D9  A reader must not wait without end for a writer that itself waits for readers: one of those
 //       may be waiting for it (patience.hh). When the writer's round is over, the readers that wait
 //       join those inside, as long as the writer has not closed their counter, which the writer
@@ -110,26 +115,29 @@
 // round trips for each 64 counters. Each time that it finds readers inside, 1 or 2 more per counter,
 // in 2 round trips for each 64, and a wait that polls DEPART. To release N atomics and a posted one
 // per counter, flushed in one round trip.
-// Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC).
+// Memory at each rank: queue_tree.hh, and 2 lines * ceil(P / T_DC), or 3 words * ceil(P / T_DC) where
+// that is too much (counter_room.hh).
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
+#include <optional>
 
 #include "locks/parts/batch.hh"
+#include "locks/parts/counter_room.hh"
 #include "locks/parts/patience.hh"
 #include "locks/parts/queue_tree.hh"
+#include "locks/parts/reader_group.hh"
 
 namespace rmalock::locks {
 
 /// Its words beside the tree's (QueueTreeWords). Beside each bit: what it promises, and the race
 /// that it settles.
 struct RmaRwWords {
-    // Of a counter: ARRIVE and DEPART, on lines of their own.
-    static constexpr Slot kArrive = 0, kDepart = fabric::kWordsPerLine,
-                          kCounterSlots = 2 * fabric::kWordsPerLine;
+    // Of a counter: ARRIVE and, where CounterRoom says, DEPART.
+    static constexpr Slot kArrive = 0;
     /// BASE, beside ARRIVE: as ARRIVE was, without WRITE and ROUND, when a count up to T_R began. By
     /// a compare-and-swap: of several readers that find the count over one begins the next (D10).
     static constexpr Slot kBase = 1;
@@ -179,9 +187,10 @@ class RmaRw : private RmaRwWords {
 
     /// The elements' records, then the counters'.
     static Footprint footprint(const MachineView& machine) {
+        const CounterRoom room = counter_room(machine);
         return {.home = QueueTreeWords::kRootSlots,
-                .records = QueueTree<F>::element_slots(machine.tree) +
-                           machine.counters.records() * kCounterSlots};
+                .records = element_slots(machine, room) + fabric::line(room.group_lines()) +
+                           fabric::line(room.lines(machine.counters))};
     }
 
     /// T_L,i and T_W (queue_tree.hh), T_R, the batch of readers, the hold of both, and the patience
@@ -196,21 +205,27 @@ class RmaRw : private RmaRwWords {
     }
 
     explicit RmaRw(const LockEnv<F>& env)
-        : fabric_(env.fabric), tree_(env),
-          first_counter_(env.records + QueueTree<F>::element_slots(env.machine.tree)),
-          counters_(env.machine.counters), limits_(env.limits) {}
+        : fabric_(env.fabric), room_(counter_room(env.machine)),
+          tree_(env, room_.left(env.machine)),
+          first_counter_(env.records + element_slots(env.machine, room_) +
+                         fabric::line(room_.group_lines())),
+          counters_(env.machine.counters), limits_(env.limits) {
+        if (room_.groups)
+            groups_.emplace(env, first_counter_ - fabric::line(room_.group_lines()));
+    }
 
     Hold acquire_shared(Rank target) {
-        const Word arrive = my_counter(target);
-        const Value before = fabric_.fetch_add(arrive, kArrival);
-        if (limits_.t_r != 0) [[unlikely]]
-            enter_below_cap(target, arrive, before);
-        else if ((before & kWrite) != 0)
-            wait_as_reader(arrive, before);
+        if (groups_) [[unlikely]]
+            return acquire_in_group(target);
+        arrive_at_counter(target);
         return {};
     }
 
-    void release_shared(Rank target, Hold) { fabric_.add(depart(my_counter(target)), kDeparture); }
+    void release_shared(Rank target, Hold hold) {
+        if (hold.opaque == kOfGroup && !groups_->leave(target)) [[unlikely]]
+            return;
+        fabric_.add(depart(my_counter(target)), kDeparture);
+    }
 
     Hold acquire_exclusive(Rank target) {
         const auto mine = tree_.acquire(target);
@@ -242,15 +257,81 @@ class RmaRw : private RmaRwWords {
     }
 
   private:
+    static CounterRoom counter_room(const MachineView& machine) {
+        return CounterRoom::of(machine, QueueTree<F>::wanted(machine.tree));
+    }
+    static Slot element_slots(const MachineView& machine, const CounterRoom& room) {
+        return QueueTree<F>::element_slots(machine.tree, room.left(machine));
+    }
+
     /// ARRIVE of the counter of group `group`.
     Word counter(std::size_t group, Rank target) const {
         const topology::RecordPlace at = counters_.place(group, target);
-        return {at.rank, first_counter_ + at.record * kCounterSlots};
+        return {at.rank, first_counter_ + at.record * room_.each};
     }
     Word my_counter(Rank target) const {
         return counter(counters_.element(fabric_.self()), target);
     }
-    static Word depart(Word arrive) { return field(arrive, kDepart); }
+    Word depart(Word arrive) const { return field(arrive, room_.depart); }
+
+    /// Readers that go to their counter in groups (D8), and where their node keeps what they are.
+    class Groups {
+        using Group = ReaderGroup<F, true>;
+
+      public:
+        using Role = typename Group::Role;
+        using With = typename Group::With;
+
+        Groups(const LockEnv<F>& env, Slot first)
+            : group_(env.fabric), qnodes_(env.qnodes),
+              node_(env.machine.nodes.element(env.fabric.self())),
+              records_(env.machine.nodes, first,
+                       std::min(CounterRoom::kGroups, env.machine.nodes.records()),
+                       CounterRoom::kGroupSlots) {}
+
+        Role come(Rank target) { return group_.come(words(target), qnodes_); }
+        With admit(Rank target) {
+            return group_.admit(words(target), [](Value) { return false; }).with;
+        }
+        /// Returns whether the caller was the last of those that are inside.
+        bool leave(Rank target) { return group_.leave(words(target)).last; }
+
+      private:
+        typename Group::Words words(Rank target) const {
+            const Word at = records_.at(node_, target);
+            return {at, field(at, 1), NodeRecords::key(target)};
+        }
+
+        Group group_;
+        QueueNodes& qnodes_;
+        std::size_t node_;
+        NodeRecords records_;
+    };
+    /// Of a shared hold: the departure is that of the last of a group.
+    static constexpr Value kOfGroup = 1;
+
+    [[gnu::noinline]] Hold acquire_in_group(Rank target) {
+        const auto role = groups_->come(target);
+        if (role == Groups::Role::follower)
+            return {kOfGroup};
+        arrive_at_counter(target);
+        if (role == Groups::Role::alone)
+            return {};
+        const auto with = groups_->admit(target);
+        // Inside behind the arrival of another group: one departure is enough.
+        if (with == Groups::With::another)
+            fabric_.add(depart(my_counter(target)), kDeparture);
+        return with == Groups::With::nobody ? Hold{} : Hold{kOfGroup};
+    }
+
+    void arrive_at_counter(Rank target) {
+        const Word arrive = my_counter(target);
+        const Value before = fabric_.fetch_add(arrive, kArrival);
+        if (limits_.t_r != 0) [[unlikely]]
+            enter_below_cap(target, arrive, before);
+        else if ((before & kWrite) != 0)
+            wait_as_reader(arrive, before);
+    }
 
     /// DEPART of every counter when all readers that a writer waits for have departed. On the stack
     /// where it fits: a model of a process that is set back could not give memory back twice.
@@ -456,10 +537,12 @@ class RmaRw : private RmaRwWords {
     }
 
     F& fabric_;
+    CounterRoom room_;
     QueueTree<F> tree_;
     Slot first_counter_;
     const topology::Level& counters_;
     LockLimits limits_;
+    std::optional<Groups> groups_;
 };
 
 } // namespace rmalock::locks

@@ -71,16 +71,18 @@ class McsQueue : private McsQueueWords {
     Value next(Word qnode) { return seen(qnode, fabric_.get(field(qnode, kNext))); }
 
     /// Takes `qnode`, which showed no successor, out of the queue. Returns 0 if it was the last,
-    /// else the successor, which had swapped TAIL but not yet shown itself.
-    Value leave(Word tail, Word qnode) {
-        return successor(qnode, fabric_.compare_swap(tail, name_of(qnode), 0));
+    /// else the successor, which had swapped TAIL but not yet shown itself. `key`: what TAIL has
+    /// beside a name.
+    Value leave(Word tail, Word qnode, Value key = 0) {
+        const Value last = fabric_.compare_swap(tail, key | name_of(qnode), 0);
+        return successor(qnode, last & kNameMask);
     }
 
     /// Where the first of the queue, which stands at `qnode`, is to stand while it holds the lock.
-    Word kept(QueueNodes& qnodes, Word tail, Word qnode, Word stand_in) {
+    Word kept(QueueNodes& qnodes, Word tail, Word qnode, Word stand_in, Value key = 0) {
         if (!qnodes.spared(qnode)) [[likely]]
             return qnode;
-        move_hold(tail, qnode, stand_in);
+        move_hold(tail, qnode, stand_in, key);
         qnodes.give(qnode);
         return stand_in;
     }
@@ -135,10 +137,11 @@ class McsQueue : private McsQueueWords {
     }
 
     /// The first of the queue stands at `stand_in` instead of `qnode`, which is clean afterwards.
-    [[gnu::noinline]] void move_hold(Word tail, Word qnode, Word stand_in) {
+    [[gnu::noinline]] void move_hold(Word tail, Word qnode, Word stand_in, Value key) {
         if (const Value status = take_status(qnode); status != 0)
             fabric_.put(field(stand_in, kStatus), status);
-        if (fabric_.compare_swap(tail, name_of(qnode), name_of(stand_in)) != name_of(qnode)) {
+        const Value mine = key | name_of(qnode);
+        if (fabric_.compare_swap(tail, mine, key | name_of(stand_in)) != mine) {
             const Value succ = fabric_.await(field(qnode, kNext), fabric::differs(0));
             fabric_.put(field(stand_in, kNext), seen(qnode, succ));
         }

@@ -17,11 +17,11 @@
 //           else     c = await CALL != 0;  CALL = 0;  if h.readers > 1: PUT(h.waiter.CALL, c)
 //                    in, if c == IN; else alone
 //    admit  by the leader, once it is in:  h = SWAP(HERE, 0)
-//           h.readers > 1:  until CAS(GROUP, g -> [key | g ? g.joins : may it | g.inside + h.readers]) == g:
-//                               g.key is another: PUT(h.waiter.CALL, ALONE);  it is alone itself
+//           h.readers > 1:  until CAS(GROUP, g -> [key | g.inside ? g.joins : may it | g.inside + h.readers]) == g:
+//                               g.inside and g.key is another: PUT(h.waiter.CALL, ALONE);  it is alone itself
 //                           PUT(h.waiter.CALL, IN)
 //                           g.inside:  it takes its own registration back at home
-//    leave  until CAS(GROUP, g -> g.inside == 1 ? 0 : g - 1) == g
+//    leave  until CAS(GROUP, g -> g.inside == 1 ? 0 : g - 1) == g;  where all leave at a time: FADD(GROUP, -1)
 //           g.inside == 1:  it takes the registration back at home, for all
 //
 // Why it excludes: while one of a group is inside, the registration of one leader stands at home. A writer waits
@@ -76,7 +76,7 @@ struct ReaderGroupWords {
         return key << kKeyShift | readers << kNameBits | waiter;
     }
 
-    // GROUP. 0 when the last one has left: another target may have it then.
+    // GROUP. Nobody is inside when the last one has left: another target may have it then.
     /// Readers of groups that are inside. While it is not 0 one registration of a leader stands at
     /// home. The one that finds 1 takes it back: of two that leave at once one does.
     static constexpr Value kInside1 = 1;
@@ -92,7 +92,9 @@ static_assert(fabric::kMostRanks < Rank{1} << (64 - ReaderGroupWords::kKeyShift)
 static_assert(fabric::kMostRanks < ReaderGroupWords::kJoins &&
               fabric::kMostRanks < Value{1} << (64 - ReaderGroupWords::kGroupKeyShift));
 
-template <fabric::Fabric F>
+/// `crowded`: where all of a node come and leave at a time. They stand back between attempts, and
+/// leave by an addition.
+template <fabric::Fabric F, bool crowded = false>
 class ReaderGroup : private ReaderGroupWords {
   public:
     /// Of a target, on the caller's node.
@@ -142,12 +144,15 @@ class ReaderGroup : private ReaderGroupWords {
             return {With::nobody, joins};
         const Value empty = words.key << kGroupKeyShift | joins * kJoins;
         const std::optional<Value> before = change(words.group, [&](Value group) {
-            return group == 0                      ? std::optional(empty + readers(come) * kInside1)
+            return inside(group) == 0              ? std::optional(empty + readers(come) * kInside1)
                    : group_key(group) == words.key ? std::optional(group + readers(come) * kInside1)
                                                    : std::nullopt;
         });
         call(waiter(come), before ? kIn : kAlone);
-        return {!before ? With::nobody : *before == 0 ? With::followers : With::another, joins};
+        return {!before                ? With::nobody
+                : inside(*before) == 0 ? With::followers
+                                       : With::another,
+                joins};
     }
 
     struct Left {
@@ -155,18 +160,25 @@ class ReaderGroup : private ReaderGroupWords {
         bool joins; ///< and may make the node a member
     };
     Left leave(const Words& words) {
-        const Value before = *change(words.group, [](Value group) {
-            return std::optional(inside(group) == 1 ? 0 : group - kInside1);
-        });
+        const Value before = one_less(words.group);
         return {inside(before) == 1, (before & kJoins) != 0};
     }
 
   private:
+    Value one_less(Word word) {
+        // A key beside nobody is in the way of no other target.
+        if constexpr (crowded)
+            return fabric_.fetch_add(word, Value{0} - kInside1);
+        return *change(word, [](Value group) {
+            return std::optional(inside(group) == 1 ? 0 : group - kInside1);
+        });
+    }
     /// Returns what the word was, or nothing if `next` does.
     template <class Next>
     std::optional<Value> change(Word word, Next&& next) {
         const auto mark = fabric_.mark();
-        for (Value seen = fabric_.get(word);;) {
+        Value seen = fabric_.get(word);
+        for (unsigned attempt = 0;; ++attempt) {
             const std::optional<Value> wanted = next(seen);
             if (!wanted)
                 return std::nullopt;
@@ -174,7 +186,13 @@ class ReaderGroup : private ReaderGroupWords {
             if (found == seen)
                 return seen;
             seen = found;
-            fabric_.rewind(mark, seen);
+            if constexpr (crowded) {
+                fabric_.backoff(attempt);
+                fabric_.rewind(mark);
+                seen = fabric_.get(word);
+            } else {
+                fabric_.rewind(mark, seen);
+            }
         }
     }
 

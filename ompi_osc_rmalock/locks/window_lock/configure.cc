@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "locks/parts/counter_room.hh"
 #include "locks/window_lock/registry.hh"
 
 namespace rmalock::locks {
@@ -66,7 +67,7 @@ LockConfig configure(const LockRequestWire& request, const std::vector<ProcessIn
     std::string why;
     topology::Machine machine = topology::build(topology::parse(request.topology, why), places);
     const Thresholds limits = thresholds(request);
-    topology::Level counters = topology::counters(machine, static_cast<Rank>(limits.t_dc));
+    topology::Level counters = counters_within(machine, static_cast<Rank>(limits.t_dc));
     const WindowTraits traits{.ranks = ranks, .one_node = one_node};
     const bool on_hosts = lie_on_hosts(machine.nodes, places);
     LockConfig made{choose(request.lock, traits),

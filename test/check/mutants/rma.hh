@@ -14,7 +14,7 @@ struct NoFlush : Sound {
 // A tree of the root alone has no element records: the counters are on the lines behind the root's.
 using Words = locks::RmaRwWords;
 inline constexpr Slot kArrive = fabric::kWordsPerLine + Words::kArrive,
-                      kDepart = fabric::kWordsPerLine + Words::kDepart;
+                      kDepart = fabric::kWordsPerLine + locks::CounterRoom::wide().depart;
 inline constexpr Value kParity = Words::kParity;
 
 /// Listing 6 as printed: the writer flags the counters and does not look for readers inside.
@@ -60,6 +60,19 @@ struct NoDeparture : Sound {
     }
     static constexpr Slot kTail = 0; ///< of level 1
     bool tail_ = false;
+};
+
+/// A writer takes its element's record from the target that has it.
+struct TakesAnyRecord : Sound {
+    static constexpr Slot kTail = fabric::kWordsPerLine + locks::QueueTreeWords::kElementTail;
+    Value seen(Word w, Value v) { return w.slot == kTail ? 0 : v; }
+    bool compares(Word w) { return w.slot != kTail; }
+};
+
+/// Each reader of a group departs from the counter, where the first of them has arrived for all.
+struct EachDeparts : Sound {
+    static constexpr Slot kGroup = 2 * fabric::kWordsPerLine + 1; ///< behind a record of an element
+    Value fetched(Word w, Value, Value v) { return w.slot == kGroup ? 1 : v; }
 };
 
 } // namespace rmalock::check::rma_fault
