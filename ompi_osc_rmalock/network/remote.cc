@@ -256,11 +256,13 @@ void Remote::hold(Rank target, const MessageHeader& header, std::span<const Mess
 }
 
 /// A get that comes alone goes at once, as the program waits for it.
-bool Remote::collects(Direction direction, Rank target, std::size_t bytes) {
+bool Remote::collects(Direction direction, Rank target, std::size_t bytes, bool of_many) {
     if (target == section_of_)
         return true;
-    if (!by_cpu_ || !holds(bytes) || !worker().takes_descriptors())
+    if (!by_cpu_ || bytes > Outbox::kMostHeldAtOnce || !worker().takes_descriptors())
         return false;
+    if (!network_.may_hold())
+        return of_many;
     if (direction == Direction::put)
         return true;
     Reachable& there = reachable(target);
@@ -273,6 +275,11 @@ void Remote::collect(Direction direction, Rank target, std::span<const Copy> cop
     const MessageKind kind = direction == Direction::put ? MessageKind::put : MessageKind::get;
     if (!there.outbox.collect(kind, copies, completion))
         worker().wait_for(waiter_, *there.peer, [&] { return there.outbox.has_room(); });
+}
+
+void Remote::depart(Rank target) {
+    if (!network_.may_hold())
+        reachable(target).outbox.depart();
 }
 
 void Remote::begin_section(Rank target) {

@@ -106,11 +106,14 @@ class Remote final : public fabric::RemoteWords {
     void hold(Rank target, const MessageHeader& header, std::span<const MessageRun> runs,
               std::span<const std::byte> operands);
     /// Whether a put or get of so many bytes is held back for others: over TCP, which would take a
-    /// message for each, small puts, and small gets behind something that is under way.
-    bool collects(Direction direction, Rank target, std::size_t bytes);
+    /// message for each, small puts, and small gets behind something that is under way; where
+    /// nothing may be held, `of_many` of one call for each other, until depart().
+    bool collects(Direction direction, Rank target, std::size_t bytes, bool of_many);
     /// Holds such back; `completion` as for move().
     void collect(Direction direction, Rank target, std::span<const Copy> copies,
                  ucx::Completion* completion);
+    /// Sends what the call has collected, where nothing may be held behind it.
+    void depart(Rank target);
 
     /// A critical section in one message (section.hh): what is sent to the target from here on is kept
     /// for it. Of one target at a time, when nothing is under way to it, by a process of one thread.

@@ -93,7 +93,7 @@ Status Accesses::move_far(Direction direction, const char* call, Rank target,
     go_along(target, target_side.bytes * (apart ? sizeof(network::CopyRun) + 1 : 1),
              sending.completion != nullptr || !sending.collects);
     const std::shared_ptr<FarTable> table = regions_ != nullptr ? regions_->known(target) : nullptr;
-    Collector collector(*remote_, direction, target, sending);
+    Collector collector(*remote_, direction, target, sending, apart);
     try {
         for_each_run(origin_side, target_side,
                      [&](std::uintptr_t origin, std::uintptr_t offset, std::size_t bytes) {
@@ -108,7 +108,7 @@ Status Accesses::move_far(Direction direction, const char* call, Rank target,
                              table->move(direction, mine, bytes, there, sending.completion);
                          return 0;
                      });
-        collector.send();
+        collector.finish();
     } catch (const ucx::Error& error) {
         return fail(RMALOCK_ERR_INTERN, call, target, "%s", error.what());
     }
