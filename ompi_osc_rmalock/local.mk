@@ -142,6 +142,8 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/record.hh \
 	ompi_osc_rmalock/window/create/regions.cc \
 	ompi_osc_rmalock/window/create/regions.hh \
+	ompi_osc_rmalock/window/create/scratch.cc \
+	ompi_osc_rmalock/window/create/scratch.hh \
 	ompi_osc_rmalock/window/create/segment.cc \
 	ompi_osc_rmalock/window/create/segment.hh \
 	ompi_osc_rmalock/window/create/stores.hh \

@@ -175,6 +175,8 @@ void osc_rmalock_side_open(osc_rmalock_side_t* side, const void* base, size_t co
                            const struct ompi_datatype_t* datatype);
 /* Only `bytes` of its bytes, behind the first `skipped`. The span stays that of the whole. */
 void osc_rmalock_side_take_part(osc_rmalock_side_t* side, size_t skipped, size_t bytes);
+/* The bytes of its first run; of one that is contiguous, all. */
+size_t osc_rmalock_side_first_run(osc_rmalock_side_t* side);
 void osc_rmalock_side_close(osc_rmalock_side_t* side);
 
 /* The predefined type that all entries of a datatype have; NULL: they have several, or there are none. */

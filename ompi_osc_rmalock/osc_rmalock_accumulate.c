@@ -8,7 +8,6 @@
 
 #include <float.h>
 #include <limits.h>
-#include <stdlib.h>
 
 /* By op_type; RMALOCK_OP_OTHER is what the core leaves to Open MPI's own functions. */
 static const rmalock_op_t op_table[OMPI_OP_NUM_OF_TYPES] = {
@@ -196,31 +195,78 @@ typedef struct {
     rmalock_completion_t* completion; /* or NULL */
 } call_t;
 
-/* `count` elements as a contiguous array: the program's own buffer where it is one already, else a copy.
- */
+/* `count` elements as a contiguous array: the program's own buffer where it is one already, else a copy;
+ * or operands in long runs, which the core takes from where they are. */
 typedef struct {
-    char* array; /* what the core works on */
-    void* copy;  /* the same, if it is a copy; to be freed */
+    char* array;             /* what the core works on; or NULL */
+    void* copy;              /* the same, if it is a copy; to be given back */
+    osc_rmalock_side_t runs; /* used where in_runs */
+    bool in_runs;
 } native_t;
 
-static int native_open(native_t* native, const buffer_t* buffer, size_t count,
-                       struct ompi_datatype_t* element) {
-    ptrdiff_t lb, extent;
-    ompi_datatype_get_extent(element, &lb, &extent);
-    const bool packed = element->super.size == (size_t)extent;
+/* The bytes from which a run is long. For shorter ones to find each costs more than the copy, which
+ * Open MPI makes without. */
+enum { LONG_RUN = 256 };
+
+/* The runs take room that nobody need clear. */
+static void native_open(native_t* native) {
+    native->array = NULL;
     native->copy = NULL;
+    native->in_runs = false;
+}
+
+/* Whether nothing has to be copied. */
+static bool native_is_there(native_t* native, const buffer_t* buffer,
+                            struct ompi_datatype_t* element) {
+    const bool packed = element->super.size == (size_t)(element->super.ub - element->super.lb);
     ptrdiff_t offset;
     const bool range = osc_rmalock_is_range(buffer->datatype, buffer->count, &offset);
-    if (buffer->datatype == element || (packed && range)) {
-        native->array = (char*)buffer->addr + offset;
-        return OMPI_SUCCESS;
+    if (buffer->datatype != element && !(packed && range)) {
+        return false;
     }
+    native->array = (char*)buffer->addr + offset;
+    return true;
+}
+
+static int native_allocate(native_t* native, size_t count, struct ompi_datatype_t* element) {
     if (count > INT32_MAX) { /* what ompi_datatype_sndrcv counts with */
         return MPI_ERR_COUNT;
     }
-    native->copy = malloc(count * (size_t)extent);
+    native->copy = rmalock_scratch_take(count * (size_t)(element->super.ub - element->super.lb));
     native->array = (char*)native->copy;
-    return NULL == native->copy && count > 0 ? osc_rmalock_error(RMALOCK_ERR_NO_MEM) : OMPI_SUCCESS;
+    return NULL == native->copy ? osc_rmalock_error(RMALOCK_ERR_NO_MEM) : OMPI_SUCCESS;
+}
+
+static bool native_takes_runs(native_t* native, const buffer_t* buffer,
+                              struct ompi_datatype_t* element) {
+    if (element->super.size != (size_t)(element->super.ub - element->super.lb)) {
+        return false;
+    }
+    osc_rmalock_side_open(&native->runs, buffer->addr, (size_t)buffer->count, buffer->datatype);
+    native->in_runs = osc_rmalock_side_first_run(&native->runs) >= LONG_RUN;
+    if (!native->in_runs) {
+        osc_rmalock_side_close(&native->runs);
+    }
+    return native->in_runs;
+}
+
+/* The origin's. */
+static int native_read(native_t* native, const buffer_t* buffer, size_t count,
+                       struct ompi_datatype_t* element) {
+    if (native_is_there(native, buffer, element) || native_takes_runs(native, buffer, element)) {
+        return OMPI_SUCCESS;
+    }
+    const int rc = native_allocate(native, count, element);
+    return OMPI_SUCCESS != rc ? rc
+                              : ompi_datatype_sndrcv(buffer->addr, buffer->count, buffer->datatype,
+                                                     native->copy, (int32_t)count, element);
+}
+
+static void native_close(native_t* native) {
+    rmalock_scratch_give(native->copy);
+    if (native->in_runs) {
+        osc_rmalock_side_close(&native->runs);
+    }
 }
 
 /* Elements of the target side, in the order of its type. */
@@ -232,7 +278,7 @@ static size_t elements_of(const call_t* r, const buffer_t* buffer) {
     return (size_t)buffer->count * buffer->datatype->super.size / r->element->super.size;
 }
 
-static int accumulate_arrays(const call_t* r, part_t part, const void* operand, void* result,
+static int accumulate_arrays(const call_t* r, part_t part, const native_t* operand, void* result,
                              rmalock_completion_t* completion) {
     const size_t size = r->element->super.size;
     osc_rmalock_side_t theirs;
@@ -242,7 +288,8 @@ static int accumulate_arrays(const call_t* r, part_t part, const void* operand, 
         osc_rmalock_side_take_part(&theirs, part.first * size, part.count * size);
     }
     const rmalock_combination_t combination = {
-        .operand = operand,
+        .operand = NULL != operand ? operand->array : NULL,
+        .operand_side = NULL != operand && operand->in_runs ? &operand->runs.layout : NULL,
         .result = result,
         .count = part.count,
         .element = core_element(r->element),
@@ -265,8 +312,8 @@ static int accumulate_arrays(const call_t* r, part_t part, const void* operand, 
 /* The origin's data only have to fit (MPI 4.0, 12.3.4): elements at the target for which it has none
  * stay as they are, and are fetched. These go first, so that a range error has changed nothing; and as
  * nothing may come any more behind an error, that is waited for. */
-static int accumulate_operands(const call_t* r, size_t operands, const void* operand, char* result,
-                               rmalock_completion_t* completion) {
+static int accumulate_operands(const call_t* r, size_t operands, const native_t* operand,
+                               char* result, rmalock_completion_t* completion) {
     const size_t count = elements_of(r, &r->theirs);
     if (operands < count && NULL != r->result.datatype) {
         const ptrdiff_t extent = r->element->super.ub - r->element->super.lb;
@@ -290,24 +337,23 @@ static int accumulate_operands(const call_t* r, size_t operands, const void* ope
 static int accumulate_types(const call_t* r) {
     const size_t count = elements_of(r, &r->theirs);
     size_t operands = count;
-    native_t operand = {NULL, NULL}, result = {NULL, NULL};
+    native_t operand, result;
     int rc = OMPI_SUCCESS;
+    native_open(&operand);
+    native_open(&result);
     if (NULL != r->origin.datatype) {
         if (elements_of(r, &r->origin) < count) {
             operands = elements_of(r, &r->origin);
         }
-        rc = native_open(&operand, &r->origin, operands, r->element);
-        if (OMPI_SUCCESS == rc && NULL != operand.copy) {
-            rc = ompi_datatype_sndrcv(r->origin.addr, r->origin.count, r->origin.datatype,
-                                      operand.copy, (int32_t)operands, r->element);
-        }
+        rc = native_read(&operand, &r->origin, operands, r->element);
     }
-    if (OMPI_SUCCESS == rc && NULL != r->result.datatype) {
-        rc = native_open(&result, &r->result, count, r->element);
+    if (OMPI_SUCCESS == rc && NULL != r->result.datatype &&
+        !native_is_there(&result, &r->result, r->element)) {
+        rc = native_allocate(&result, count, r->element);
     }
     if (OMPI_SUCCESS == rc) {
         rmalock_completion_t arrived = {0};
-        rc = accumulate_operands(r, operands, operand.array, result.array,
+        rc = accumulate_operands(r, operands, &operand, result.array,
                                  NULL != result.copy ? &arrived : r->completion);
         if (OMPI_SUCCESS == rc && NULL != result.copy) {
             rc = osc_rmalock_error(rmalock_completion_wait(osc_rmalock_window(r->win), &arrived));
@@ -317,8 +363,8 @@ static int accumulate_types(const call_t* r) {
         rc = ompi_datatype_sndrcv(result.copy, (int32_t)count, r->element, r->result.addr,
                                   r->result.count, r->result.datatype);
     }
-    free(operand.copy);
-    free(result.copy);
+    native_close(&operand);
+    native_close(&result);
     return rc;
 }
 

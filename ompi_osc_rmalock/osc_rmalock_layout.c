@@ -104,6 +104,16 @@ void osc_rmalock_side_take_part(osc_rmalock_side_t* side, size_t skipped, size_t
     side->skipped = skipped;
 }
 
+size_t osc_rmalock_side_first_run(osc_rmalock_side_t* side) {
+    if (side->layout.contiguous) {
+        return side->layout.bytes;
+    }
+    struct iovec run = {NULL, 0};
+    rewind_runs(side);
+    (void)next_runs(side, &run, 1);
+    return run.iov_len;
+}
+
 void osc_rmalock_side_close(osc_rmalock_side_t* side) {
     if (side->prepared) {
         OBJ_DESTRUCT(&side->convertor);

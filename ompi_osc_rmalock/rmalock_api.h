@@ -410,7 +410,8 @@ const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_o
 
 /*
  * An accumulate, get_accumulate or fetch_and_op. `operand` and `result` are contiguous arrays of `count`
- * elements; operand is NULL for NO_OP, result where nothing is fetched. When the core cannot apply
+ * elements; operand is NULL for NO_OP, result where nothing is fetched. Operands may also lie in runs
+ * of whole elements without gaps (operand_side, in place of operand). When the core cannot apply
  * the operation with CPU atomics it copies elements into an array (native_layout describes such an
  * array at `array` to the copy), has the host combine (array[i] = operand[i] op array[i]), and
  * copies back, all under the target's accumulate lock. An array that the process can address is
@@ -418,6 +419,7 @@ const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_o
  */
 typedef struct rmalock_combination {
     const void* operand;
+    const rmalock_layout_t* operand_side; /* or NULL */
     void* result;
     size_t count;
     rmalock_element_t element;
@@ -431,6 +433,11 @@ typedef struct rmalock_combination {
     void (*native_layout_done)(void* host_arg);
     rmalock_completion_t* completion; /* may be NULL */
 } rmalock_combination_t;
+
+/* Memory for the copy that a call makes, aligned for any element, to be given back. Null: there is
+ * none. See window/create/scratch.hh. */
+void* rmalock_scratch_take(size_t bytes);
+void rmalock_scratch_give(void* memory); /* may be null */
 
 rmalock_status_t rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                                     ptrdiff_t displacement, const rmalock_combination_t* what);

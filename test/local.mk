@@ -28,6 +28,7 @@ unit_sources = \
 	test/unit/epoch_test.cc \
 	test/unit/courtesy_test.cc \
 	test/unit/rounds_test.cc \
+	test/unit/scratch_test.cc \
 	test/unit/answers_test.cc \
 	test/unit/groups_test.cc \
 	test/unit/held_test.cc \

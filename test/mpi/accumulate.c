@@ -169,13 +169,6 @@ static const char* const summable[] = {"MPI_INT8_T", "MPI_INT", "MPI_INT64_T", "
                                        "MPI_DOUBLE"};
 enum { SUMMABLE = sizeof summable / sizeof *summable };
 
-static const struct basic* basic_named(const char* name) {
-    for (int k = 0; k < BASICS; ++k)
-        if (strcmp(basics[k].name, name) == 0)
-            return &basics[k];
-    return NULL;
-}
-
 /// Sums `from` (layout o) onto each rank's memory (layout t) and fetches into layout r.
 static void accumulate_layouts(const struct window* w, const struct basic* b, int o, int t, int r) {
     const MPI_Aint width = (MPI_Aint)b->bytes, half = HALF * width;
@@ -883,38 +876,6 @@ static void same_origin_order(void) {
     window_close(&w);
 }
 
-/// Large and small, one after the other: the way a large one goes must not let a small one
-/// overtake.
-static void large_and_small_in_order(void) {
-    enum { LARGE = 20000 };
-    struct window w;
-    if (!window_open(&w, LARGE * sizeof(int), sizeof(int)))
-        return;
-    const int target = (T.rank + 1) % T.ranks;
-    int *large = malloc(LARGE * sizeof *large), small = 5, got = 0;
-    for (int i = 0; i < LARGE; ++i)
-        large[i] = 3;
-    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
-    for (int i = 0; i < 20; ++i) {
-        OK(MPI_Accumulate(large, LARGE, MPI_INT, target, at(&w, target, 0), LARGE, MPI_INT,
-                          MPI_REPLACE, w.win));
-        OK(MPI_Accumulate(&small, 1, MPI_INT, target, at(&w, target, LARGE - 1), 1, MPI_INT,
-                          MPI_PROD, w.win));
-        OK(MPI_Fetch_and_op(&small, &got, MPI_INT, target, at(&w, target, LARGE - 1), MPI_SUM,
-                            w.win));
-        OK(MPI_Win_flush_local(target, w.win));
-        CHECK_EQ(15, got);
-    }
-    OK(MPI_Win_unlock(target, w.win));
-    MPI_Barrier(w.comm);
-    local_begin(&w);
-    for (int i = 0; i < LARGE; ++i)
-        CHECK_EQ(i == LARGE - 1 ? 20 : 3, ((int*)w.base)[i]);
-    local_end_all(&w);
-    free(large);
-    window_close(&w);
-}
-
 /// Elements at odd addresses (packed structs have them): right from one origin, and added up from
 /// all.
 static void misaligned_elements(void) {
@@ -1055,7 +1016,6 @@ static const struct test_case cases[] = {
     {.name = "no_op_only_reads", .run = no_op_only_reads, .needs = IN_CREATE},
     {.name = "goes_out_by_itself", .run = goes_out_by_itself, .each = IN_ALLOCATE},
     {.name = "same_origin_order", .run = same_origin_order, .each = IN_ANY},
-    {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},
     {.name = "misaligned_elements", .run = misaligned_elements, .each = IN_ANY},
 };
 

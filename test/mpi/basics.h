@@ -99,6 +99,13 @@ static const struct basic basics[] = {
 };
 enum { BASICS = sizeof basics / sizeof *basics, WIDEST = 32 };
 
+static inline const struct basic* basic_named(const char* name) {
+    for (int k = 0; k < BASICS; ++k)
+        if (strcmp(basics[k].name, name) == 0)
+            return &basics[k];
+    return NULL;
+}
+
 static const struct operation {
     const char* name;
     MPI_Op op;

@@ -3,7 +3,7 @@
 # They are compiled with MPI's own wrappers, which configure found (MPICC, MPICXX): the compiler of the
 # rest of the build knows nothing of MPI.
 
-mpi_test_names = locks patience put_get datatypes accumulate atomics requests active flavors comms \
+mpi_test_names = locks patience put_get datatypes accumulate arrays atomics requests active flavors comms \
 	errors threads spawn target_busy parameters killed waiter shares counters deadlock device_memory \
 	network ends late_answer held_lock crowd random_locks sections sessions refuse_calls \
 	survive

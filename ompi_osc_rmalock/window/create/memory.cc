@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "together.hh"
+#include "window/create/scratch.hh"
 #include "window/create/stream.hh"
 
 namespace rmalock::window {
@@ -87,25 +88,25 @@ class KernelCopy {
         }
         if (end - begin > bytes_ + their_runs_ * kBytesWorthARun)
             return false;
-        span_.resize(end - begin);
-        const iovec here{span_.data(), span_.size()};
-        const iovec there{reinterpret_cast<void*>(begin), span_.size()};
+        const Scratch span(end - begin);
+        const iovec here{span.get(), end - begin};
+        const iovec there{reinterpret_cast<void*>(begin), end - begin};
         if (process_vm_readv(place_.pid, &here, 1, &there, 1, 0) !=
-            static_cast<ssize_t>(span_.size()))
+            static_cast<ssize_t>(end - begin))
             return false;
-        scatter(begin);
+        scatter(begin, span.get());
         return true;
     }
 
-    /// From the span, which begins at the target's address `begin`.
-    void scatter(std::uintptr_t begin) {
+    /// From a copy of what begins at the target's address `begin`.
+    void scatter(std::uintptr_t begin, const std::byte* span) const {
         std::size_t run = 0, at = 0; // of theirs
         for (std::size_t i = 0; i < runs_; ++i) {
             if (at == theirs_[run].iov_len) {
                 ++run;
                 at = 0;
             }
-            const std::byte* const from = span_.data() + (begin_of(theirs_[run]) - begin) + at;
+            const std::byte* const from = span + (begin_of(theirs_[run]) - begin) + at;
             std::memcpy(mine_[i].iov_base, from, mine_[i].iov_len); // within one of theirs
             at += mine_[i].iov_len;
         }
@@ -115,7 +116,6 @@ class KernelCopy {
     const TargetAddress& place_;
     std::array<iovec, kMostRuns> mine_, theirs_;
     std::size_t runs_ = 0, their_runs_ = 0, bytes_ = 0;
-    std::vector<std::byte> span_;
 };
 
 /// What peers read to see whether they can.

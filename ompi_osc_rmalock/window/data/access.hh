@@ -144,7 +144,12 @@ class Accesses : public Epochs {
                                       std::size_t size, const void* compare, const void* desired,
                                       void* result, const TargetAddress& place);
 
+    bool takes_runs(Rank target, const rmalock_combination_t& what) const;
+    Status accumulate_packed(const char* call, Rank target, std::ptrdiff_t displacement,
+                             const rmalock_combination_t& what);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
+                             const TargetAddress& place);
+    Status accumulate_copied(const char* call, Rank target, const rmalock_combination_t& what,
                              const TargetAddress& place);
     [[gnu::noinline]] Status swap_in_full(Rank target, std::ptrdiff_t displacement,
                                           std::size_t size, const void* compare,

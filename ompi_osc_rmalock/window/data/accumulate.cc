@@ -19,23 +19,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "window/data/access.hh"
+#include "window/create/scratch.hh"
 #include "window/create/stream.hh"
 
 namespace rmalock::window {
 namespace {
-
-/// Memory for copies of elements, aligned for any of them.
-struct ScratchDelete {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
-};
-using Scratch = std::unique_ptr<std::byte[], ScratchDelete>;
-Scratch scratch(std::size_t bytes) {
-    return Scratch(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-}
 
 /// An array of elements as the origin's side of a copy.
 class NativeArray {
@@ -84,6 +74,24 @@ class NativeArray {
 
 } // namespace
 
+/// From where they are.
+bool Accesses::takes_runs(Rank target, const rmalock_combination_t& what) const {
+    return cpu_atomics() && part(target).mapped && what.kernels->alone != nullptr &&
+           what.result == nullptr;
+}
+
+/// The operands as an array.
+Status Accesses::accumulate_packed(const char* call, Rank target, std::ptrdiff_t displacement,
+                                   const rmalock_combination_t& what) {
+    const std::size_t bytes = what.count * what.element.size;
+    const Scratch operand(bytes);
+    copy(Direction::get, contiguous_layout(operand.get(), bytes), *what.operand_side, {});
+    rmalock_combination_t packed = what;
+    packed.operand = operand.get();
+    packed.operand_side = nullptr;
+    return accumulate(call, target, displacement, packed);
+}
+
 Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                             const rmalock_combination_t& what) {
     TargetAddress place;
@@ -91,6 +99,8 @@ Status Accesses::accumulate(const char* call, Rank target, std::ptrdiff_t displa
     const Status status = access(call, target, displacement, side.low, side.high, place, &side);
     if (status != RMALOCK_OK || what.count == 0)
         return status;
+    if (what.operand_side != nullptr && !takes_runs(target, what))
+        return accumulate_packed(call, target, displacement, what);
     if (is_intrinsic(what))
         return accumulate_intrinsic(call, target, displacement, what);
     const bool by_kernel = cpu_atomics() && (part(target).mapped || place.network);
@@ -178,9 +188,10 @@ void move_runs(const rmalock_combination_t& what, std::byte* place) {
 } // namespace
 
 void Accesses::combine_here(Rank target, const rmalock_combination_t& what, std::byte* place) {
-    const rmalock_layout_t& side = *what.target_side;
     const Kernels& kernels = *what.kernels;
     const std::size_t size = what.element.size;
+    const rmalock_layout_t side =
+        what.target_is_array ? contiguous_layout(nullptr, what.count * size) : *what.target_side;
     const auto combine = [&](Sharing sharing) {
         Elements mine{static_cast<const std::byte*>(what.operand),
                       static_cast<std::byte*>(what.result)};
@@ -190,23 +201,27 @@ void Accesses::combine_here(Rank target, const rmalock_combination_t& what, std:
                                                       bytes / size);
             mine.advance(bytes);
         };
-        if (sharing == Sharing::alone && moves_runs(what))
-            return move_runs(what, place);
-        if (what.target_is_array)
-            run(place, what.count * size);
+        if (what.operand_side != nullptr) // each run is whole elements
+            for_each_run(*what.operand_side, side,
+                         [&](std::uintptr_t operand, std::uintptr_t at, std::size_t bytes) {
+                             mine.operand = reinterpret_cast<const std::byte*>(operand);
+                             run(place + at, bytes);
+                             return 0;
+                         });
+        else if (sharing == Sharing::alone && moves_runs(what))
+            move_runs(what, place);
         else if (side.contiguous)
-            run(place + side.base, side.bytes);
+            run(place + side.base, what.count * size);
         else
             for (Stream runs(side); runs.more(); runs.advance(runs.length()))
                 run(place + runs.address(), runs.length());
     };
     const bool atomics = kernels.shared != nullptr;
-    const bool one_run = what.target_is_array || side.contiguous;
     const std::byte* const first = place + (side.contiguous ? side.base : 0);
-    with_elements(
-        target,
-        {what.count, what.count * size, atomics, atomics && one_run && aligned(first, size)},
-        combine);
+    with_elements(target,
+                  {what.count, what.count * size, atomics,
+                   atomics && side.contiguous && aligned(first, size)},
+                  combine);
 }
 
 namespace {
@@ -238,7 +253,7 @@ bool is_array_of_host(const rmalock_combination_t& what, const std::byte* place)
 void Accesses::send_padded(Rank target, const rmalock_combination_t& what,
                            const TargetAddress& place) {
     const std::size_t bytes = what.count * what.element.extent;
-    const Scratch operand = scratch(bytes), result = scratch(bytes);
+    const Scratch operand(bytes), result(bytes);
     rmalock_combination_t padded = what;
     ucx::Completion arrived;
     if (what.operand != nullptr) {
@@ -273,6 +288,38 @@ Status Accesses::store_back(const char* call, Rank target, const rmalock_layout_
     return status;
 }
 
+namespace {
+
+/// Calls use(part) for parts of the elements, where those of the target are in one piece; else for all
+/// of them. Another origin then waits for a part, and the copy of a part stays in the cache. Through
+/// the network a part takes some round trips more. The first status that is no success ends it.
+template <class Use>
+Status each_part(const rmalock_combination_t& what, const TargetAddress& place, Use use) {
+    static constexpr std::size_t kPart = 256U << 10, kFarPart = 4U << 20; // bytes
+    const std::size_t size = what.element.size;
+    if (!what.target_side->contiguous || size != what.element.extent)
+        return use(what);
+    const std::size_t most = (place.network ? kFarPart : kPart) / size;
+    rmalock_layout_t side = *what.target_side;
+    Elements mine{static_cast<const std::byte*>(what.operand),
+                  static_cast<std::byte*>(what.result)};
+    rmalock_combination_t part = what;
+    part.target_side = &side;
+    Status status = RMALOCK_OK;
+    for (std::size_t left = what.count; left != 0 && status == RMALOCK_OK; left -= part.count) {
+        part.count = std::min(left, most);
+        part.operand = mine.operand;
+        part.result = mine.result;
+        side.bytes = part.count * size;
+        status = use(part);
+        mine.advance(side.bytes);
+        side.base += side.bytes;
+    }
+    return status;
+}
+
+} // namespace
+
 Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                    const TargetAddress& place) {
     // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
@@ -285,11 +332,17 @@ Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_
         combine_fetched(what, native, place.direct);
         return RMALOCK_OK;
     }
-    const std::size_t bytes = what.count * what.element.extent;
-    const Scratch array = scratch(bytes);
-    const NativeArray native(what, array.get());
     if (place.network && cpu_atomics())
         remote_->complete(target); // messages that were sent before go before
+    return each_part(what, place, [&](const rmalock_combination_t& part) {
+        return accumulate_copied(call, target, part, place);
+    });
+}
+
+Status Accesses::accumulate_copied(const char* call, Rank target, const rmalock_combination_t& what,
+                                   const TargetAddress& place) {
+    const Scratch array(what.count * what.element.extent);
+    const NativeArray native(what, array.get());
     const AccumulateGuard guard(*this, target);
     if (const Status status =
             move_and_wait(Direction::get, call, target, native.layout(), *what.target_side, place);
