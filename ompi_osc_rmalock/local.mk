@@ -135,6 +135,9 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/failures.hh \
 	ompi_osc_rmalock/window/create/foundation.cc \
 	ompi_osc_rmalock/window/create/foundation.hh \
+	ompi_osc_rmalock/window/create/held_copies.cc \
+	ompi_osc_rmalock/window/create/held_copies.hh \
+	ompi_osc_rmalock/window/create/kernel_copy.hh \
 	ompi_osc_rmalock/window/create/memory.cc \
 	ompi_osc_rmalock/window/create/memory.hh \
 	ompi_osc_rmalock/window/create/plan.cc \

@@ -86,6 +86,11 @@ static void run_progress(void) {
     (void)opal_progress();
 }
 
+/* What is registered twice Open MPI calls once. */
+static void call_progress(void) {
+    (void)opal_progress_register(osc_rmalock_progress);
+}
+
 static void report(int level, const char* message) {
     opal_output(0, "osc/rmalock: %s%s", 0 == level ? "error: " : "", message);
 }
@@ -98,6 +103,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
         .verbosity = component->params.verbose,
         .remove_at_end = osc_rmalock_tell_of_file,
         .each_failed = osc_rmalock_tolerates_failures() ? osc_rmalock_each_failed : NULL,
+        .call_progress = call_progress,
         .stay_loaded = stay_loaded};
     char why[256];
     (void)enable_progress_threads;
@@ -247,7 +253,7 @@ static bool open_network(char* why, size_t why_size) {
         return false;
     }
     if (opened) {
-        opal_progress_register(osc_rmalock_progress);
+        call_progress();
     }
     return true;
 }

@@ -154,10 +154,12 @@ static int transfer_with_request(bool is_put, const char* call, void* origin_add
                                  struct ompi_datatype_t* target_dt, struct ompi_win_t* win,
                                  struct ompi_request_t** request) {
     if (!rmalock_target_is_far(osc_rmalock_window(win), target)) {
-        return osc_rmalock_complete_request(transfer(is_put, call, origin_addr, origin_count,
-                                                     origin_dt, target, target_disp, target_count,
-                                                     target_dt, win, NULL),
-                                            request);
+        int rc = transfer(is_put, call, origin_addr, origin_count, origin_dt, target, target_disp,
+                          target_count, target_dt, win, NULL);
+        if (OMPI_SUCCESS == rc && !is_put) {
+            rc = osc_rmalock_error(rmalock_complete_copies(osc_rmalock_window(win), target));
+        }
+        return osc_rmalock_complete_request(rc, request);
     }
     osc_rmalock_request_t* mine = osc_rmalock_request_new(win);
     if (NULL == mine) {

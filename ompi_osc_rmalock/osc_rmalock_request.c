@@ -103,6 +103,7 @@ static osc_rmalock_request_t* take_done(void) {
 
 int osc_rmalock_progress(void) {
     int count = rmalock_network_progress();
+    rmalock_send_held();
     /* Relaxed: only the question goes without the mutex, and another thread's request that it
      * misses waits for the next call. */
     if (NULL == atomic_load_explicit(&open_requests, memory_order_relaxed) ||

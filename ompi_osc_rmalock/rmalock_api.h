@@ -119,6 +119,8 @@ typedef struct rmalock_host {
     /* NULL, or visits each process (rmalock_spec_t.process) that has failed since the last call with `seen`, which
      * is 0 at first. Any thread; fast if there are none. */
     void (*each_failed)(size_t* seen, void (*visit)(uint64_t process));
+    /* From here on MPI's progress calls rmalock_send_held. May be NULL. */
+    void (*call_progress)(void);
     /* Keeps the code in memory until the process ends. May be NULL. */
     void (*stay_loaded)(void);
 } rmalock_host_t;
@@ -349,8 +351,9 @@ rmalock_status_t rmalock_find_memory(rmalock_window_t* window, const char* call,
                                      bool is_put, void** memory);
 
 /* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both
- * are complete at the target on return. Across the network they are under way, and `completion`
- * (may be NULL) is done when they are complete at the origin. The displacement is in units of the
+ * are complete at the target on return, but for small ones on memory that is not mapped. Of these a put
+ * is complete at the origin; rmalock_complete_copies completes both, and so do the calls that complete all. Across the network they are
+ * under way, and `completion` (may be NULL) is done when they are complete at the origin. The displacement is in units of the
  * target's displacement unit. */
 rmalock_status_t rmalock_put(rmalock_window_t* window, const char* call, int target,
                              ptrdiff_t displacement, const rmalock_layout_t* origin_side,
@@ -358,6 +361,10 @@ rmalock_status_t rmalock_put(rmalock_window_t* window, const char* call, int tar
 rmalock_status_t rmalock_get(rmalock_window_t* window, const char* call, int target,
                              ptrdiff_t displacement, const rmalock_layout_t* origin_side,
                              const rmalock_layout_t* target_side, rmalock_completion_t* completion);
+
+rmalock_status_t rmalock_complete_copies(rmalock_window_t* window, int target);
+/* What is held back of these, in all windows, goes now. Any thread. */
+void rmalock_send_held(void);
 
 typedef enum rmalock_op {
     RMALOCK_OP_SUM,

@@ -306,6 +306,14 @@ Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdi
     });
 }
 
+Status rmalock_complete_copies(rmalock_window_t* window, int target) {
+    return guarded([&] { return as_window(window).complete_copies(target); });
+}
+
+void rmalock_send_held(void) {
+    rmalock::window::HeldCopies::send_of_all_windows();
+}
+
 Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target,
                           ptrdiff_t displacement, const rmalock_combination_t* what) {
     return guarded([&] { return as_window(window).accumulate(call, target, displacement, *what); });

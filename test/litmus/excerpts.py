@@ -173,6 +173,8 @@ RELAXED = {
     "osc_rmalock_survive.c": "calls that have not looked for failed processes, which may be miscounted",
     "window/create/failures.cc": "a rank that has failed: a number without data",
     "window/create/failures.hh": "the same",
+    "window/create/held_copies.cc": "under the mutex; without it a question whether something is held, see held_copies.hh",
+    "window/create/held_copies.hh": "whether something is held, or has failed: asked by the thread that held it",
     "window/create/regions.cc": "the version, by its only writer, and in a copy that nobody else sees",
     "window/data/elements.hh": "what arrays have cost so far; threads may count past each other",
     "window/sync/epochs.cc": "the epoch, of one thread or of threads that the program orders",

@@ -182,7 +182,7 @@ rmalock_layout_t plain(const void* base, std::size_t bytes) {
 
 void start_host() {
     const rmalock_host_t host{
-        [] { rmalock_network_progress(); }, keep_report, 0, nullptr, nullptr, nullptr};
+        [] { rmalock_network_progress(); }, keep_report, 0, nullptr, nullptr, nullptr, nullptr};
     rmalock_init(&host);
     reports.clear();
 }
@@ -309,7 +309,7 @@ TEST(Processes, ADebugParameterChecksNocheck) {
 TEST(Processes, ThreadsLoseNoCount) {
     in_processes(2, [](Member& member) {
         constexpr int kTimes = 20000;
-        const rmalock_host_t host{nullptr, keep_report, 0, nullptr, nullptr, nullptr};
+        const rmalock_host_t host{nullptr, keep_report, 0, nullptr, nullptr, nullptr, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.params.lock = "direct_passive";
@@ -400,7 +400,7 @@ void wait_for_another_thread() {
 TEST(Processes, ThreadsUseAWindowWhileOneTests) {
     in_processes(1, [](Member& member) {
         const rmalock_host_t host{
-            wait_for_another_thread, keep_report, 0, nullptr, nullptr, nullptr};
+            wait_for_another_thread, keep_report, 0, nullptr, nullptr, nullptr, nullptr};
         rmalock_init(&host);
         rmalock_spec_t spec = spec_of(member, RMALOCK_FLAVOR_ALLOCATE, nullptr, 8);
         spec.threads = true;
@@ -648,10 +648,64 @@ TEST(Processes, ExclusiveLocksProtectMemoryReachedThroughTheKernel) {
     });
 }
 
+/// Small puts through the kernel wait for others, so that one on memory that has gone fails in the
+/// call that completes it. Nothing else is lost: the lock is released, and others work.
+bool fail_when_completed(rmalock_window_t* window) {
+    const std::uint64_t value = 1;
+    const auto mine = plain(&value, sizeof value), theirs = plain(nullptr, sizeof value);
+    bool good = true;
+    const auto put = [&] {
+        good &= rmalock_put(window, "MPI_Put", 1, 0, &mine, &theirs, nullptr) == RMALOCK_OK;
+    };
+    for (const bool exclusive : {true, false}) {
+        good &= rmalock_lock(window, exclusive, 1, false) == RMALOCK_OK;
+        put();
+        good &= rmalock_flush(window, 1) == RMALOCK_ERR_RANGE;
+        good &= rmalock_flush(window, 1) == RMALOCK_OK;
+        put();
+        good &= rmalock_flush_local(window, 1) == RMALOCK_ERR_RANGE;
+        put();
+        good &= rmalock_unlock(window, 1) == RMALOCK_ERR_RANGE;
+    }
+    good &= rmalock_lock_all(window, false) == RMALOCK_OK;
+    put();
+    good &= rmalock_flush_all(window) == RMALOCK_ERR_RANGE;
+    put();
+    good &= rmalock_flush_local_all(window) == RMALOCK_ERR_RANGE;
+    put();
+    good &= rmalock_unlock_all(window) == RMALOCK_ERR_RANGE;
+    return good && reports.size() == 9 &&
+           reports[0].find("MPI_Put to rank 1: its memory at 0x") != std::string::npos;
+}
+
+TEST(Processes, ACopyThatFailsShowsInTheCallThatCompletesIt) {
+    in_processes(2, [](Member& m) {
+        bool reachable = false;
+        const rmalock_comm_t comm = comm_of(m);
+        if (rmalock_probe_peer_memory(&comm, &reachable) != RMALOCK_OK || !reachable)
+            return !reachable;
+        constexpr std::size_t kBytes = 4096;
+        void* const memory =
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        rmalock_spec_t spec = spec_of(m, RMALOCK_FLAVOR_CREATE, memory, kBytes);
+        rmalock_window_t* window = nullptr;
+        void* base = nullptr;
+        if (rmalock_window_create(&spec, &window, &base) != RMALOCK_OK)
+            return false;
+        if (m.rank == 1)
+            munmap(memory, kBytes);
+        barrier(&m);
+        const bool good = m.rank == 1 || fail_when_completed(window);
+        return rmalock_window_free(window) == RMALOCK_OK && good;
+    });
+}
+
 /// Memory runs out in the middle of a step that all take together.
 TEST(LackOfMemory, EndsTheJobWhereOthersWait) {
     const rmalock_host_t host{
-        nullptr, [](int, const char* message) { std::fputs(message, stderr); }, 0, nullptr, nullptr,
+        nullptr, [](int, const char* message) { std::fputs(message, stderr); },
+        0,       nullptr,
+        nullptr, nullptr,
         nullptr};
     rmalock_init(&host);
     rmalock_comm_t comm{};
@@ -1296,6 +1350,7 @@ bool use_while_another_asks(Member& member) {
                               },
                               keep_report,
                               0,
+                              nullptr,
                               nullptr,
                               nullptr,
                               nullptr};

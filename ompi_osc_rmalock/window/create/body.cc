@@ -96,12 +96,14 @@ Status Body::detach(const void* base) {
 }
 
 void Body::complete_at(Rank target) {
-    // On the node nothing is ever outstanding.
     if (!fabric_.same_node(target))
         remote_->complete(target);
+    else
+        held_copies_.send(target); // on the node nothing else is ever outstanding
 }
 
 void Body::complete_everywhere() {
+    held_copies_.send_all();
     if (remote_ != nullptr)
         remote_->complete_all();
     finish_stores();
@@ -134,6 +136,21 @@ void Body::await_failure() {
            "window '%s', rank %d: a process has gone, and is not said to have failed: the job ends",
            name(), rank());
     std::abort();
+}
+
+Status Body::copies_failed() {
+    const HeldCopies::Failure first = held_copies_.failure();
+    return first.error != 0 ? copy_failed(first.direction == Direction::put ? "MPI_Put" : "MPI_Get",
+                                          first.target, first.address, first.error)
+                            : RMALOCK_OK;
+}
+
+Status Body::copy_failed(const char* call, Rank target, std::uintptr_t address, int error) const {
+    if (error == ESRCH && failures_.tolerated())
+        return RMALOCK_ERR_PROC_FAILED;
+    return fail(error == EFAULT ? RMALOCK_ERR_RANGE : RMALOCK_ERR_INTERN, call, target,
+                "its memory at %#llx cannot be reached: %s",
+                static_cast<unsigned long long>(address), std::strerror(error));
 }
 
 Status Body::fail(Status status, const char* call, Rank target, const char* format, ...) const {

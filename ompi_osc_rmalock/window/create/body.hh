@@ -11,6 +11,7 @@
 #include "network/remote.hh"
 #include "rmalock_api.h"
 #include "window/create/failures.hh"
+#include "window/create/held_copies.hh"
 #include "window/create/memory.hh"
 #include "window/create/plan.hh"
 #include "window/create/segment.hh"
@@ -73,9 +74,13 @@ class Body {
     __attribute__((format(printf, 5, 6))) Status fail(Status status, const char* call, Rank target,
                                                       const char* format, ...) const;
 
+    /// Of a copy through the kernel; `error`: an errno value.
+    Status copy_failed(const char* call, Rank target, std::uintptr_t address, int error) const;
     /// What this process has begun at a target, or at all, is complete there.
     void complete_at(Rank target);
     void complete_everywhere();
+    /// What a call that has completed something returns: whether copies that were held have failed.
+    Status copied() { return held_copies_.failed() ? copies_failed() : RMALOCK_OK; }
     /// DYNAMIC: what others have attached may have changed.
     void renew_regions() {
         if (regions_ != nullptr)
@@ -97,6 +102,7 @@ class Body {
     const Part& part(Rank rank) const { return parts_[rank]; }
     void* base_of(const Part& part) const;
 
+    [[gnu::noinline]] Status copies_failed();
     /// In each wait for words, with the window.
     static void watch(void* window);
 
@@ -114,6 +120,7 @@ class Body {
     locks::WindowFabric fabric_;
     mutable std::mutex mutex_;         ///< see Guard
     std::unique_ptr<Regions> regions_; ///< DYNAMIC: what is attached, here and elsewhere
+    HeldCopies held_copies_;
 };
 
 } // namespace rmalock::window

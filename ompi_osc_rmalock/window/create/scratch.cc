@@ -43,7 +43,7 @@ class Kept {
     /// Null: none of so many bytes.
     Piece* take(std::size_t bytes) {
         for (auto& place : places_) {
-            Piece* const piece = place.exchange(nullptr, std::memory_order_acq_rel);
+            Piece* const piece = place.exchange(nullptr);
             if (piece != nullptr && piece->bytes >= bytes)
                 return piece;
             if (piece != nullptr)
@@ -54,7 +54,7 @@ class Kept {
     /// Those that were given before move up a place; the last one goes if there is none for it.
     void give(Piece* piece) {
         for (auto& place : places_) {
-            piece = place.exchange(piece, std::memory_order_acq_rel);
+            piece = place.exchange(piece);
             if (piece == nullptr)
                 return;
         }

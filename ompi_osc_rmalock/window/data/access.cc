@@ -1,7 +1,6 @@
 // Put and get, and the memory they may touch.
-#include <cerrno>
+#include <algorithm>
 #include <cinttypes>
-#include <cstring>
 #include <utility>
 
 #include "window/data/access.hh"
@@ -75,14 +74,31 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, sending);
     order(direction);
-    const int error = copy(direction, origin_side, target_side, place);
-    if (error == 0)
+    if (place.pid != 0 && held_back(direction, target, origin_side, target_side, place, sending))
         return RMALOCK_OK;
-    if (error == ESRCH && failures_.tolerated())
-        return RMALOCK_ERR_PROC_FAILED;
-    return fail(error == EFAULT ? RMALOCK_ERR_RANGE : RMALOCK_ERR_INTERN, call, target,
-                "its memory at %#llx cannot be reached: %s",
-                static_cast<unsigned long long>(place.address), std::strerror(error));
+    const int error = copy(direction, origin_side, target_side, place);
+    return error == 0 ? RMALOCK_OK : copy_failed(call, target, place.address, error);
+}
+
+/// What is not overtakes nothing.
+bool Accesses::held_back(Direction direction, Rank target, const rmalock_layout_t& origin_side,
+                         const rmalock_layout_t& target_side, const TargetAddress& place,
+                         const Sending& sending) {
+    const std::size_t bytes = std::min(origin_side.bytes, target_side.bytes);
+    if (!sending.collects || !origin_side.contiguous || !target_side.contiguous ||
+        bytes > HeldCopies::kMost) {
+        held_copies_.send(target);
+        return false;
+    }
+    leave_short_ways();
+    held_copies_.hold(direction, target, place.pid, place.address + target_side.base,
+                      reinterpret_cast<void*>(origin_side.base), bytes);
+    return true;
+}
+
+Status Accesses::complete_copies(Rank target) {
+    held_copies_.send(target);
+    return copied();
 }
 
 Status Accesses::move_far(Direction direction, const char* call, Rank target,

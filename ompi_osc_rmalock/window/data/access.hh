@@ -40,6 +40,8 @@ class Accesses : public Epochs {
     Status transfer_contiguous(Direction direction, const char* call, Rank target,
                                std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
                                std::size_t bytes, ucx::Completion* completion);
+    /// Of what has been put and got at a target of the node.
+    Status complete_copies(Rank target);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
     /// By what single elements are changed where a network adapter does the atomics.
@@ -95,6 +97,10 @@ class Accesses : public Epochs {
     Status move(Direction direction, const char* call, Rank target,
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                 const TargetAddress& place, const Sending& sending = {});
+    /// Whether the copy, through the kernel, waits for others.
+    bool held_back(Direction direction, Rank target, const rmalock_layout_t& origin_side,
+                   const rmalock_layout_t& target_side, const TargetAddress& place,
+                   const Sending& sending);
     [[gnu::noinline]] Status move_contiguous(Direction direction, const char* call, Rank target,
                                              std::ptrdiff_t offset, const void* origin,
                                              std::size_t bytes, const TargetAddress& place,

@@ -37,7 +37,7 @@ Status Epochs::fence(bool nosucceed) {
     complete_everywhere();
     renew_regions();
     const auto await = awaiting({Mode::fence});
-    return comm_.barrier(comm_.handle) == 0 ? RMALOCK_OK : RMALOCK_ERR_COMM;
+    return comm_.barrier(comm_.handle) == 0 ? copied() : RMALOCK_ERR_COMM;
 }
 
 Status Epochs::start(const int* group, int count, bool nocheck) {
@@ -73,6 +73,7 @@ Status Epochs::complete() {
             return status;
         targets.swap(targets_);
     }
+    held_copies_.send_all();
     // The word comes behind all that was sent to the target, or waits for it.
     const auto behind = std::partition(targets.begin(), targets.end(), [this](Rank target) {
         return !is_far(target) || !remote_->send_complete(target);
@@ -86,7 +87,7 @@ Status Epochs::complete() {
         fabric_.add({target, Slots::completions}, 1);
     for (const Rank target : std::span(behind, targets.end()))
         remote_->flush_local(target);
-    return RMALOCK_OK;
+    return copied();
 }
 
 void Epochs::complete_by_message() {

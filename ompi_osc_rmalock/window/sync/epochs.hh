@@ -73,6 +73,13 @@ class Epochs : public Observed {
     bool may_open_fence() const {
         return epoch_.load(std::memory_order_relaxed) == Epoch::fence_maybe;
     }
+    /// Something is held that a flush or unlock has to send.
+    void leave_short_ways() {
+        if (!fast_path_)
+            return;
+        materialize_fast_lock();
+        flush_is_short_ = false;
+    }
     void leave_fence() {
         Epoch opened = Epoch::fence;
         epoch_.compare_exchange_strong(opened, Epoch::fence_maybe, std::memory_order_relaxed);
@@ -179,6 +186,7 @@ class Epochs : public Observed {
     std::optional<network::Servers::Entry> served_;
     /// It is word_lock_, and all there is to a lock is to acquire it (fast_path.hh).
     const bool fast_path_;
+    bool flush_is_short_ = fast_path_; ///< nothing is held (HeldCopies)
 
     const bool courteous_; ///< several nodes, one thread
     Courtesy courtesy_;

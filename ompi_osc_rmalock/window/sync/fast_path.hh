@@ -42,7 +42,7 @@ inline Status Epochs::flush(Flush kind, Rank target) {
     }
     // Open MPI does not check the rank of a flush.
     const bool is_rank = static_cast<unsigned>(target) < static_cast<unsigned>(comm_.size);
-    if (!fast_path_ || is_rank != one ||
+    if (!flush_is_short_ || is_rank != one ||
         epoch_.load(std::memory_order_relaxed) != Epoch::locked_all)
         return flush_any(kind, target);
     stores.flushed();

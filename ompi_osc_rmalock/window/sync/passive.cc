@@ -129,8 +129,8 @@ Status Epochs::unlock_any(Rank target) {
         serve_others();
         return RMALOCK_OK;
     }
-    // On the node operations are complete when their call returns; the release below is a release
-    // in the memory model's sense as well, so the next holder sees them.
+    // On the node the release below is a release in the memory model's sense as well, so the next
+    // holder sees all.
     if (mine.nocheck || !goes_with_release(target))
         complete_at(target);
     if (mine.nocheck)
@@ -138,7 +138,7 @@ Status Epochs::unlock_any(Rank target) {
     else
         release(target, mine.exclusive, mine.hold);
     serve_others();
-    return RMALOCK_OK;
+    return copied();
 }
 
 Status Epochs::lock_all(bool nocheck) {
@@ -170,7 +170,7 @@ Status Epochs::unlock_all() {
         lock_->release_all();
     }
     serve_others();
-    return RMALOCK_OK;
+    return copied();
 }
 
 Status Epochs::flush_any(Flush kind, Rank target) {
@@ -202,16 +202,21 @@ Status Epochs::flush_any(Flush kind, Rank target) {
     case Flush::local:
         if (!fabric_.same_node(target))
             remote_->flush_local(target);
+        else
+            held_copies_.send(target);
         break;
     case Flush::local_all:
+        held_copies_.send_all();
         if (remote_ != nullptr)
             remote_->flush_local_all();
         break;
     }
+    if (fast_path_)
+        flush_is_short_ = !held_copies_.any();
     renew_regions();
     finish_stores();
     serve_others();
-    return RMALOCK_OK;
+    return copied();
 }
 
 void Epochs::run_host() {
@@ -236,6 +241,7 @@ void Epochs::serve_others() {
 }
 
 Status Epochs::sync() {
+    held_copies_.send_all();
     threads_ ? fabric::full_fence() : stores.settle();
     serve_others();
     renew_regions();
