@@ -81,7 +81,7 @@ HeldCopies::~HeldCopies() {
 /// With mutex_ locked, as all below that are private.
 void HeldCopies::empty(Batch& batch) {
     batch.runs = batch.used = 0;
-    held_.fetch_sub(1, std::memory_order_relaxed);
+    --held_;
     Windows::all().count(-1);
 }
 
@@ -125,7 +125,7 @@ void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_
         batch.direction = direction;
         batch.first = address;
         batch.kernel.emplace(direction, pid);
-        held_.fetch_add(1, std::memory_order_relaxed);
+        ++held_;
         Windows::all().count(1);
     }
     if (direction == Direction::put) {

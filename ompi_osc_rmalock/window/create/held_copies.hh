@@ -43,9 +43,8 @@ class HeldCopies {
     /// At most kMost bytes, on memory of the process `pid`, which is the target's.
     void hold(Direction direction, Rank target, pid_t pid, std::uintptr_t address, void* origin,
               std::size_t bytes);
-    /// Relaxed: what a thread has held itself, and what others had before in the order of the program,
-    /// it sees.
-    bool any() const { return held_.load(std::memory_order_relaxed) != 0; }
+    /// False: what this thread has held has been copied, by another one perhaps.
+    bool any() const { return held_ != 0; }
     /// Copies what is held for a target, or for all.
     void send(Rank target);
     void send_all();
@@ -68,7 +67,8 @@ class HeldCopies {
     std::vector<std::unique_ptr<Batch>> batches_;
     std::size_t next_victim_ = 0;
     std::atomic<std::size_t> held_{0}; ///< batches that are not empty; changed under mutex_
-    std::atomic<bool> failed_{false};  ///< likewise; relaxed, as held_
+    /// Likewise. Relaxed: what another thread has sent may show in a later call.
+    std::atomic<bool> failed_{false};
     Failure failure_;
 };
 
