@@ -11,6 +11,7 @@
 
 #include "ompi_config.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include "mpi.h"
@@ -131,12 +132,16 @@ static inline bool osc_rmalock_threads(void) {
 #endif
 }
 
-/* Hardware threads this node offers, 0 if unknown. */
+/* Hardware threads this node offers, 0 if unknown. Open MPI finds them out when it is asked first, and takes no care of
+ * threads then. */
 static inline int osc_rmalock_usable_cpus(void) {
-    if (OPAL_SUCCESS != opal_hwloc_base_get_topology()) {
-        return 0;
-    }
-    return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    const int rc = opal_hwloc_base_get_topology();
+    pthread_mutex_unlock(&mutex);
+    return OPAL_SUCCESS != rc
+               ? 0
+               : hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(opal_hwloc_topology));
 }
 
 /* Whether a member of a group is on this node. Processes that Open MPI has not met yet never are.
