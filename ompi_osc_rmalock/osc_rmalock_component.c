@@ -465,7 +465,7 @@ static int component_query(struct ompi_win_t* win, void** base, size_t size,
         return ballot.priority;
     }
     if (VOTE_DECLINE == all && shares_no_memory(comm, flavor)) {
-        return OMPI_ERR_RMA_SHARED; /* so does Open MPI's own, if it is asked */
+        return ballot.priority; /* 5.0 asks select alone for the reason of an error */
     }
     return VOTE_DECLINE == all ? -1 : ballot.priority;
 }
@@ -589,6 +589,9 @@ static int component_select(struct ompi_win_t* win, void** base, size_t size,
     rmalock_params_t params;
     if (has_lost_one(comm)) {
         return osc_rmalock_creation_failed(comm, RMALOCK_ERR_PROC_FAILED);
+    }
+    if (shares_no_memory(comm, flavor)) {
+        return OMPI_ERR_RMA_SHARED; /* as Open MPI's own, on 4.1 */
     }
     if (VOTE_REFUSE_UNIT == elected) {
         return osc_rmalock_creation_failed(comm, MPI_ERR_DISP);
