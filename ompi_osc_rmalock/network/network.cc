@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -206,6 +207,9 @@ bool Network::open(const rmalock_params_t& params, bool& opened, char* why, std:
     } catch (const ucx::Error& error) {
         std::snprintf(why, why_size, "%s", error.what());
         return false;
+    } catch (const std::bad_alloc&) {
+        std::snprintf(why, why_size, "no memory for the network");
+        return false;
     }
     opened = true;
     std::atexit(stop_thread); // run when the library is unloaded, too
@@ -326,14 +330,18 @@ extern "C" bool rmalock_network_open(const rmalock_params_t* params, bool* opene
 extern "C" bool rmalock_network_has_room(const uint64_t* processes, size_t count, char* why,
                                          size_t why_size) {
     using rmalock::network::Network;
-    rmalock::ucx::Descriptors::Count now;
-    const bool has = Network::get()->room({processes, count}, now) != Network::Room::none;
-    if (!has)
+    try {
+        rmalock::ucx::Descriptors::Count now;
+        if (Network::get()->room({processes, count}, now) != Network::Room::none)
+            return true;
         std::snprintf(why, why_size,
                       "%zu file descriptors are used, and the limit (ulimit -n) of %zu leaves too "
                       "few for connections to %zu processes of other nodes",
                       now.used, now.limit, count);
-    return has;
+    } catch (const std::bad_alloc&) {
+        std::snprintf(why, why_size, "no memory");
+    }
+    return false;
 }
 
 extern "C" int rmalock_network_progress(void) {

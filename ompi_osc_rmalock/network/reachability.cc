@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -330,8 +331,12 @@ rmalock_status_t try_to_reach(const rmalock_comm_t& comm, std::span<const std::u
 extern "C" rmalock_reach_t rmalock_network_reach(const uint64_t* processes, size_t count, char* why,
                                                  size_t why_size) {
     const rmalock::network::Network* const network = rmalock::network::Network::get();
-    return network == nullptr ? RMALOCK_REACH_UNTRIED
-                              : network->reach({processes, processes + count}, why, why_size);
+    try {
+        return network == nullptr ? RMALOCK_REACH_UNTRIED
+                                  : network->reach({processes, processes + count}, why, why_size);
+    } catch (const std::bad_alloc&) {
+        return RMALOCK_REACH_UNTRIED; // to try takes memory as well, and says so
+    }
 }
 
 extern "C" rmalock_status_t rmalock_network_try(const rmalock_comm_t* comm,
