@@ -78,7 +78,7 @@ HeldCopies::~HeldCopies() {
         Windows::all().remove(*this);
 }
 
-/// With mutex_ locked, as all below that are private.
+/// With mutex_ locked, as send() and batch_for() below.
 void HeldCopies::empty(Batch& batch) {
     batch.runs = batch.used = 0;
     --held_;
@@ -138,18 +138,14 @@ void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_
     (void)batch.kernel->add(reinterpret_cast<std::uintptr_t>(origin), address, bytes);
 }
 
-void HeldCopies::send(Rank target) {
-    if (!any())
-        return;
+void HeldCopies::send_now(Rank target) {
     const std::lock_guard lock(mutex_);
     for (const auto& batch : batches_)
         if (batch->target == target)
             send(*batch);
 }
 
-void HeldCopies::send_all() {
-    if (!any())
-        return;
+void HeldCopies::send_all_now() {
     const std::lock_guard lock(mutex_);
     for (const auto& batch : batches_)
         send(*batch);

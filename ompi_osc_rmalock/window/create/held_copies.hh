@@ -46,8 +46,14 @@ class HeldCopies {
     /// False: what this thread has held has been copied, by another one perhaps.
     bool any() const { return held_ != 0; }
     /// Copies what is held for a target, or for all.
-    void send(Rank target);
-    void send_all();
+    void send(Rank target) {
+        if (any()) [[unlikely]]
+            send_now(target);
+    }
+    void send_all() {
+        if (any()) [[unlikely]]
+            send_all_now();
+    }
     /// Forgets it.
     void drop();
     bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -59,6 +65,8 @@ class HeldCopies {
   private:
     struct Batch;
     class Windows;
+    void send_now(Rank target);
+    void send_all_now();
     Batch& batch_for(Rank target);
     void send(Batch& batch);
     void empty(Batch& batch);
