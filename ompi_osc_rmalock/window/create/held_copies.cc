@@ -29,22 +29,23 @@ struct HeldCopies::Batch {
     std::array<std::byte, 2 * kMost> data; ///< of puts
 };
 
-/// Those of which something is held now and then. Progress looks at them, in any thread.
+/// Those of which something has been held. Progress looks at them, in any thread. What it is made of
+/// needs no destructor: exit() may come before the last window goes.
 class HeldCopies::Windows {
   public:
-    static Windows& all() {
-        static auto* const the_windows = new Windows; // exit() ends none
-        return *the_windows;
-    }
     void add(HeldCopies& one) {
         const std::lock_guard lock(mutex_);
-        if (windows_.empty() && host().call_progress != nullptr)
+        if (first_ == nullptr && host().call_progress != nullptr)
             host().call_progress();
-        windows_.push_back(&one);
+        one.next_ = first_;
+        first_ = &one;
     }
     void remove(HeldCopies& one) {
         const std::lock_guard lock(mutex_);
-        std::erase(windows_, &one);
+        HeldCopies** at = &first_;
+        while (*at != &one)
+            at = &(*at)->next_;
+        *at = one.next_;
     }
     /// Relaxed: a look that misses what another thread has held sends it the next time.
     void count(std::ptrdiff_t more) {
@@ -56,7 +57,7 @@ class HeldCopies::Windows {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock)
             return;
-        for (HeldCopies* const one : windows_) {
+        for (HeldCopies* one = first_; one != nullptr; one = one->next_) {
             const std::unique_lock theirs(one->mutex_, std::try_to_lock);
             if (theirs)
                 for (const auto& batch : one->batches_)
@@ -66,23 +67,25 @@ class HeldCopies::Windows {
 
   private:
     std::mutex mutex_;
-    std::vector<HeldCopies*> windows_;
+    HeldCopies* first_ = nullptr;
     std::atomic<std::size_t> holding_{0}; ///< batches that are not empty, of all
 };
+
+constinit HeldCopies::Windows HeldCopies::windows;
 
 HeldCopies::HeldCopies() = default;
 
 HeldCopies::~HeldCopies() {
     drop();
     if (!batches_.empty())
-        Windows::all().remove(*this);
+        windows.remove(*this);
 }
 
 /// With mutex_ locked, as send() and batch_for() below.
 void HeldCopies::empty(Batch& batch) {
     batch.runs = batch.used = 0;
     --held_;
-    Windows::all().count(-1);
+    windows.count(-1);
 }
 
 void HeldCopies::send(Batch& batch) {
@@ -117,7 +120,7 @@ void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_
                       void* origin, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (batches_.empty())
-        Windows::all().add(*this);
+        windows.add(*this);
     Batch& batch = batch_for(target);
     if (!batch.takes(direction, bytes))
         send(batch);
@@ -126,7 +129,7 @@ void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_
         batch.first = address;
         batch.kernel.emplace(direction, pid);
         ++held_;
-        Windows::all().count(1);
+        windows.count(1);
     }
     if (direction == Direction::put) {
         std::memcpy(batch.data.data() + batch.used, origin, bytes);
@@ -165,7 +168,7 @@ HeldCopies::Failure HeldCopies::failure() {
 }
 
 void HeldCopies::send_of_all_windows() {
-    Windows::all().send();
+    windows.send();
 }
 
 } // namespace rmalock::window

@@ -65,12 +65,14 @@ class HeldCopies {
   private:
     struct Batch;
     class Windows;
+    static Windows windows;
     void send_now(Rank target);
     void send_all_now();
     Batch& batch_for(Rank target);
     void send(Batch& batch);
     void empty(Batch& batch);
 
+    HeldCopies* next_ = nullptr; ///< of the process; under the mutex of Windows
     std::mutex mutex_;
     std::vector<std::unique_ptr<Batch>> batches_;
     std::size_t next_victim_ = 0;
