@@ -1,6 +1,5 @@
 #include "window/create/held_copies.hh"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -77,7 +76,7 @@ HeldCopies::HeldCopies() = default;
 
 HeldCopies::~HeldCopies() {
     drop();
-    if (!batches_.empty())
+    if (listed_)
         windows.remove(*this);
 }
 
@@ -119,7 +118,7 @@ HeldCopies::Batch& HeldCopies::batch_for(Rank target) {
 void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_t address,
                       void* origin, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (batches_.empty())
+    if (!std::exchange(listed_, true))
         windows.add(*this);
     Batch& batch = batch_for(target);
     if (!batch.takes(direction, bytes))

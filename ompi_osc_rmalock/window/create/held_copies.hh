@@ -73,6 +73,7 @@ class HeldCopies {
     void empty(Batch& batch);
 
     HeldCopies* next_ = nullptr; ///< of the process; under the mutex of Windows
+    bool listed_ = false;        ///< among them; under mutex_
     std::mutex mutex_;
     std::vector<std::unique_ptr<Batch>> batches_;
     std::size_t next_victim_ = 0;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "network/reach.hh"
 #include "window/create/scratch.hh"
@@ -92,6 +93,14 @@ class KernelCopy {
         }
         if (end - begin > bytes_ + their_runs_ * kBytesWorthARun)
             return false;
+        try {
+            return reads_all_of(begin, end);
+        } catch (const std::bad_alloc&) {
+            return false; // without room for what lies between: a lock may be about to be released
+        }
+    }
+
+    bool reads_all_of(std::uintptr_t begin, std::uintptr_t end) {
         const Scratch span(end - begin);
         const iovec here{span.get(), end - begin};
         const iovec there{reinterpret_cast<void*>(begin), end - begin};
