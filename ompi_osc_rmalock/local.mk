@@ -135,6 +135,11 @@ librmalock_core_la_SOURCES = \
 	ompi_osc_rmalock/window/create/failures.hh \
 	ompi_osc_rmalock/window/create/foundation.cc \
 	ompi_osc_rmalock/window/create/foundation.hh \
+	ompi_osc_rmalock/window/create/held_accumulates.cc \
+	ompi_osc_rmalock/window/create/held_accumulates.hh \
+	ompi_osc_rmalock/window/create/held_back.cc \
+	ompi_osc_rmalock/window/create/held_back.hh \
+	ompi_osc_rmalock/window/create/held_batches.hh \
 	ompi_osc_rmalock/window/create/held_copies.cc \
 	ompi_osc_rmalock/window/create/held_copies.hh \
 	ompi_osc_rmalock/window/create/kernel_copy.hh \

@@ -329,6 +329,8 @@ static int accumulate_operands(const call_t* r, size_t operands, const native_t*
     const int rc = accumulate_arrays(r, (part_t){0, operands}, operand, result, completion);
     if (OMPI_SUCCESS != rc && NULL != completion) {
         (void)rmalock_completion_wait(osc_rmalock_window(r->win), completion);
+    } else if (OMPI_SUCCESS != rc && !rmalock_target_is_far(osc_rmalock_window(r->win), r->target)) {
+        (void)rmalock_complete_held(osc_rmalock_window(r->win), r->target);
     }
     return rc;
 }
@@ -503,10 +505,12 @@ int osc_rmalock_rget_accumulate(const void* origin_addr, osc_rmalock_count_t ori
                                 struct ompi_win_t* win, struct ompi_request_t** request) {
     static const char call[] = "MPI_Rget_accumulate";
     if (!rmalock_target_is_far(osc_rmalock_window(win), target)) {
-        return osc_rmalock_complete_request(
-            accumulate(call, origin_addr, origin_count, origin_dt, result_addr, result_count,
-                       result_dt, target, target_disp, target_count, target_dt, op, win, NULL),
-            request);
+        int rc = accumulate(call, origin_addr, origin_count, origin_dt, result_addr, result_count,
+                            result_dt, target, target_disp, target_count, target_dt, op, win, NULL);
+        if (OMPI_SUCCESS == rc) {
+            rc = osc_rmalock_error(rmalock_complete_held(osc_rmalock_window(win), target));
+        }
+        return osc_rmalock_complete_request(rc, request);
     }
     osc_rmalock_request_t* mine = osc_rmalock_request_new(win);
     if (NULL == mine) {

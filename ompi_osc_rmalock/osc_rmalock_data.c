@@ -157,7 +157,7 @@ static int transfer_with_request(bool is_put, const char* call, void* origin_add
         int rc = transfer(is_put, call, origin_addr, origin_count, origin_dt, target, target_disp,
                           target_count, target_dt, win, NULL);
         if (OMPI_SUCCESS == rc && !is_put) {
-            rc = osc_rmalock_error(rmalock_complete_copies(osc_rmalock_window(win), target));
+            rc = osc_rmalock_error(rmalock_complete_held(osc_rmalock_window(win), target));
         }
         return osc_rmalock_complete_request(rc, request);
     }

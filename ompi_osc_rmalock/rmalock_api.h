@@ -352,7 +352,7 @@ rmalock_status_t rmalock_find_memory(rmalock_window_t* window, const char* call,
 
 /* Put and get, whatever MPI call they come from; `call` is its name for messages. On the node both
  * are complete at the target on return, but for small ones on memory that is not mapped. Of these a put
- * is complete at the origin; rmalock_complete_copies completes both, and so do the calls that complete all. Across the network they are
+ * is complete at the origin; rmalock_complete_held completes both, and so do the calls that complete all. Across the network they are
  * under way, and `completion` (may be NULL) is done when they are complete at the origin. The displacement is in units of the
  * target's displacement unit. */
 rmalock_status_t rmalock_put(rmalock_window_t* window, const char* call, int target,
@@ -362,8 +362,9 @@ rmalock_status_t rmalock_get(rmalock_window_t* window, const char* call, int tar
                              ptrdiff_t displacement, const rmalock_layout_t* origin_side,
                              const rmalock_layout_t* target_side, rmalock_completion_t* completion);
 
-rmalock_status_t rmalock_complete_copies(rmalock_window_t* window, int target);
-/* What is held back of these, in all windows, goes now. Any thread. */
+/* What is held back for a target of the node. */
+rmalock_status_t rmalock_complete_held(rmalock_window_t* window, int target);
+/* In all windows, unless another thread is at it. Any thread. */
 void rmalock_send_held(void);
 
 typedef enum rmalock_op {
@@ -422,7 +423,8 @@ const rmalock_kernels_t* rmalock_kernels_of(rmalock_element_t element, rmalock_o
  * the operation with CPU atomics it copies elements into an array (native_layout describes such an
  * array at `array` to the copy), has the host combine (array[i] = operand[i] op array[i]), and
  * copies back, all under the target's accumulate lock. An array that the process can address is
- * combined in its place.
+ * combined in its place. On the node, small ones on memory that is not mapped wait for others like puts
+ * and gets, unless `completion` is given for what they fetch: rmalock_complete_held completes them.
  */
 typedef struct rmalock_combination {
     const void* operand;

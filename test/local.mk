@@ -31,6 +31,8 @@ unit_sources = \
 	test/unit/scratch_test.cc \
 	test/unit/answers_test.cc \
 	test/unit/groups_test.cc \
+	test/unit/held_accumulates_test.cc \
+	test/unit/held_back_test.cc \
 	test/unit/held_copies_test.cc \
 	test/unit/held_test.cc \
 	test/unit/loops_test.cc \

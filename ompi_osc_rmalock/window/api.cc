@@ -306,12 +306,12 @@ Status rmalock_get(rmalock_window_t* window, const char* call, int target, ptrdi
     });
 }
 
-Status rmalock_complete_copies(rmalock_window_t* window, int target) {
-    return guarded([&] { return as_window(window).complete_copies(target); });
+Status rmalock_complete_held(rmalock_window_t* window, int target) {
+    return guarded([&] { return as_window(window).complete_held(target); });
 }
 
 void rmalock_send_held(void) {
-    rmalock::window::HeldCopies::send_of_all_windows();
+    rmalock::window::HeldBack::send_of_all_windows();
 }
 
 Status rmalock_accumulate(rmalock_window_t* window, const char* call, int target,

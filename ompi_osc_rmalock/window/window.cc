@@ -104,7 +104,7 @@ Window::~Window() {
 
 void Window::leave() {
     unwatch();
-    held_copies_.drop(); // the target may have other uses for its memory by now
+    held_back_.drop(); // the target may have other uses for its memory by now
     finish_stores();
     abandon_deferred();
     report(1, "window '%s', rank %d: the program ends without MPI_Win_free", name(), rank());

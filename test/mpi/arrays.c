@@ -1,4 +1,5 @@
-// Accumulates of long arrays: of long runs on both sides, in parts, before and behind small ones.
+// Accumulates of long arrays, of long runs on both sides, in parts, before and behind small ones; and of
+// many small ones.
 #define _GNU_SOURCE // clock_gettime
 
 #include "basics.h"
@@ -224,12 +225,157 @@ static void large_and_small_in_order(void) {
     window_close(&w);
 }
 
+// --- Many small ones before something completes them ---------------------------------------------
+
+enum { SLICE = 12 };
+
+/// What a small accumulate does, to `count` elements from `first`.
+static void change(int64_t* elements, const int64_t* operand, MPI_Op op, int first, int count) {
+    for (int i = 0; i < count; ++i) {
+        int64_t* const e = &elements[first + i];
+        *e = op == MPI_SUM ? *e + operand[i] : op == MPI_PROD ? *e * operand[i] : operand[i];
+    }
+}
+
+/// Each rank changes a slice of its own at the next one. What fetches an element finds all that went
+/// before.
+static void many_small_in_order(void) {
+    struct window w;
+    if (!window_open(&w, (size_t)T.ranks * SLICE * sizeof(int64_t), sizeof(int64_t)))
+        return;
+    const int target = (T.rank + 1) % T.ranks, mine = T.rank * SLICE;
+    static int64_t operands[500][SLICE]; // which stay until they are complete here
+    int64_t expected[SLICE] = {0}, got = -1, swapped = -1;
+    unsigned random = 7 + (unsigned)T.rank;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+    for (int k = 0; k < 500; ++k) {
+        int64_t* const operand = operands[k];
+        random = random * 1103515245U + 12345U;
+        const int first = (int)(random >> 16) % SLICE,
+                  count = 1 + (int)(random >> 24) % (SLICE - first);
+        const MPI_Op op = k % 7 == 0 ? MPI_REPLACE : k % 11 == 0 ? MPI_PROD : MPI_SUM;
+        for (int i = 0; i < count; ++i)
+            operand[i] = op == MPI_PROD ? 2 - k % 3 : k + i;
+        change(expected, operand, op, first, count);
+        OK(MPI_Accumulate(operand, count, MPI_INT64_T, target, at(&w, target, mine + first), count,
+                          MPI_INT64_T, op, w.win));
+        if (k % 60 == 59) {
+            static const int64_t one = 1;
+            OK(MPI_Fetch_and_op(&one, &got, MPI_INT64_T, target, at(&w, target, mine), MPI_SUM,
+                                w.win));
+            OK(MPI_Win_flush_local(target, w.win));
+            CHECK_EQ(expected[0], got);
+            ++expected[0];
+        } else if (k % 60 == 29) {
+            const int64_t wanted = k;
+            OK(MPI_Compare_and_swap(&wanted, &expected[1], &swapped, MPI_INT64_T, target,
+                                    at(&w, target, mine + 1), w.win));
+            OK(MPI_Win_flush(target, w.win));
+            CHECK_EQ(expected[1], swapped);
+            expected[1] = wanted;
+        }
+    }
+    OK(MPI_Win_unlock(target, w.win));
+    MPI_Barrier(w.comm);
+    int64_t theirs[SLICE] = {0}; // of the rank before this one
+    MPI_Sendrecv(expected, SLICE, MPI_INT64_T, target, 0, theirs, SLICE, MPI_INT64_T,
+                 (T.rank + T.ranks - 1) % T.ranks, 0, w.comm, MPI_STATUS_IGNORE);
+    const int slice = (T.rank + T.ranks - 1) % T.ranks * SLICE;
+    local_begin(&w);
+    for (int i = 0; i < SLICE; ++i)
+        CHECK_EQ(theirs[i], ((int64_t*)w.base)[slice + i]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+/// All change the same elements at a time, some with what fetches.
+static void many_small_together(void) {
+    enum { ELEMENTS = 5, TIMES = 300 };
+    struct window w;
+    if (!window_open(&w, ELEMENTS * sizeof(double), sizeof(double)))
+        return;
+    const int target = T.ranks - 1;
+    const double ones[ELEMENTS] = {1, 1, 1, 1, 1};
+    double before = -1, got;
+    OK(MPI_Win_lock_all(0, w.win));
+    for (int k = 0; k < TIMES; ++k) {
+        OK(MPI_Accumulate(ones, ELEMENTS, MPI_DOUBLE, target, at(&w, target, 0), ELEMENTS,
+                          MPI_DOUBLE, MPI_SUM, w.win));
+        OK(MPI_Accumulate(ones, 2, MPI_DOUBLE, target, at(&w, target, k % 4), 2, MPI_DOUBLE,
+                          MPI_SUM, w.win));
+        if (k % 40 == 0)
+            OK(MPI_Win_flush(target, w.win));
+        if (k % 50 == 0) {
+            OK(MPI_Fetch_and_op(ones, &got, MPI_DOUBLE, target, at(&w, target, 4), MPI_SUM, w.win));
+            OK(MPI_Win_flush(target, w.win));
+            CHECK_THAT(got > before, "%g was fetched behind %g", got, before);
+            before = got;
+        }
+    }
+    OK(MPI_Win_unlock_all(w.win));
+    MPI_Barrier(w.comm);
+    // Of the pairs, a quarter begins at each of the first four elements.
+    const int pairs[ELEMENTS] = {1, 2, 2, 2, 1};
+    local_begin(&w);
+    for (int i = 0; T.rank == target && i < ELEMENTS; ++i)
+        CHECK_EQ(T.ranks * (TIMES + pairs[i] * TIMES / 4 + (i == 4 ? TIMES / 50 : 0)),
+                 (int64_t)((double*)w.base)[i]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
+/// Elements that are fetched by many calls before one completes them all, and by requests.
+static void many_small_fetched(void) {
+    enum { TIMES = 200 };
+    struct window w;
+    if (!window_open(&w, (size_t)T.ranks * 2 * sizeof(int64_t), sizeof(int64_t)))
+        return;
+    const int target = (T.rank + 1) % T.ranks;
+    const MPI_Aint place = at(&w, target, 2 * T.rank);
+    static const int64_t operand[2] = {1, 2};
+    static int64_t before[TIMES][2], only, swapped, waited[2];
+    memset(before, 0xff, sizeof before);
+    MPI_Request request;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win));
+    for (int k = 0; k < TIMES; ++k)
+        OK(k % 2 ? MPI_Fetch_and_op(operand, before[k], MPI_INT64_T, target, place, MPI_SUM, w.win)
+                 : MPI_Get_accumulate(operand, 2, MPI_INT64_T, before[k], 2, MPI_INT64_T, target,
+                                      place, 2, MPI_INT64_T, MPI_SUM, w.win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT64_T, &only, 1, MPI_INT64_T, target, place, 1,
+                          MPI_INT64_T, MPI_NO_OP, w.win));
+    OK(MPI_Win_flush(target, w.win));
+    for (int k = 0; k < TIMES; ++k) {
+        CHECK_EQ(k, before[k][0]);
+        CHECK_EQ(k % 2 ? -1 : k, before[k][1]);
+    }
+    CHECK_EQ(TIMES, only);
+    OK(MPI_Accumulate(operand, 2, MPI_INT64_T, target, place, 2, MPI_INT64_T, MPI_SUM, w.win));
+    OK(MPI_Rget_accumulate(operand, 2, MPI_INT64_T, waited, 2, MPI_INT64_T, target, place, 2,
+                           MPI_INT64_T, MPI_REPLACE, w.win, &request));
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_EQ(TIMES + 1, waited[0]);
+    CHECK_EQ(TIMES + 2, waited[1]);
+    OK(MPI_Compare_and_swap(&only, operand, &swapped, MPI_INT64_T, target, place, w.win));
+    OK(MPI_Win_unlock(target, w.win));
+    CHECK_EQ(1, swapped);
+    MPI_Barrier(w.comm);
+    local_begin(&w);
+    const int origin = (T.rank + T.ranks - 1) % T.ranks;
+    CHECK_EQ(TIMES, ((int64_t*)w.base)[2 * origin]); // swapped in
+    CHECK_EQ(2, ((int64_t*)w.base)[2 * origin + 1]);
+    local_end_all(&w);
+    window_close(&w);
+}
+
 static const struct test_case cases[] = {
     {.name = "runs_on_both_sides", .run = runs_on_both_sides, .each = IN_ANY},
     {.name = "runs_too_few", .run = runs_too_few, .each = IN_ANY},
     {.name = "runs_replace", .run = runs_replace, .each = IN_ANY},
     {.name = "longer_than_a_part", .run = longer_than_a_part, .each = IN_ANY},
     {.name = "large_and_small_in_order", .run = large_and_small_in_order, .each = IN_ANY},
+    {.name = "many_small_in_order", .run = many_small_in_order, .each = IN_ANY},
+    {.name = "many_small_together", .run = many_small_together, .each = IN_ANY},
+    {.name = "many_small_fetched", .run = many_small_fetched, .each = IN_ANY},
 };
 
 int main(int argc, char** argv) {

@@ -99,11 +99,11 @@ void Body::complete_at(Rank target) {
     if (!fabric_.same_node(target))
         remote_->complete(target);
     else
-        held_copies_.send(target); // on the node nothing else is ever outstanding
+        held_back_.send(target); // on the node nothing else is ever outstanding
 }
 
 void Body::complete_everywhere() {
-    held_copies_.send_all();
+    held_back_.send_all();
     if (remote_ != nullptr)
         remote_->complete_all();
     finish_stores();
@@ -138,10 +138,9 @@ void Body::await_failure() {
     std::abort();
 }
 
-Status Body::copies_failed() {
-    const HeldCopies::Failure first = held_copies_.failure();
-    return first.error != 0 ? copy_failed(first.direction == Direction::put ? "MPI_Put" : "MPI_Get",
-                                          first.target, first.address, first.error)
+Status Body::held_failed() {
+    const HeldFailure::Failure first = held_back_.failure();
+    return first.error != 0 ? copy_failed(first.call, first.target, first.address, first.error)
                             : RMALOCK_OK;
 }
 

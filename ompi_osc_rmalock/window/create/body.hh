@@ -11,7 +11,7 @@
 #include "network/remote.hh"
 #include "rmalock_api.h"
 #include "window/create/failures.hh"
-#include "window/create/held_copies.hh"
+#include "window/create/held_back.hh"
 #include "window/create/memory.hh"
 #include "window/create/plan.hh"
 #include "window/create/segment.hh"
@@ -79,8 +79,8 @@ class Body {
     /// What this process has begun at a target, or at all, is complete there.
     void complete_at(Rank target);
     void complete_everywhere();
-    /// What a call that has completed something returns: whether copies that were held have failed.
-    Status copied() { return held_copies_.failed() ? copies_failed() : RMALOCK_OK; }
+    /// What a call that has completed something returns: whether what was held has failed.
+    Status copied() { return held_back_.failed() ? held_failed() : RMALOCK_OK; }
     /// DYNAMIC: what others have attached may have changed.
     void renew_regions() {
         if (regions_ != nullptr)
@@ -102,7 +102,7 @@ class Body {
     const Part& part(Rank rank) const { return parts_[rank]; }
     void* base_of(const Part& part) const;
 
-    [[gnu::noinline]] Status copies_failed();
+    [[gnu::noinline]] Status held_failed();
     /// In each wait for words, with the window.
     static void watch(void* window);
 
@@ -120,7 +120,7 @@ class Body {
     locks::WindowFabric fabric_;
     mutable std::mutex mutex_;         ///< see Guard
     std::unique_ptr<Regions> regions_; ///< DYNAMIC: what is attached, here and elsewhere
-    HeldCopies held_copies_;
+    HeldBack held_back_;
 };
 
 } // namespace rmalock::window

@@ -3,9 +3,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <utility>
 
-#include "host.hh"
 #include "window/create/kernel_copy.hh"
 
 namespace rmalock::window {
@@ -15,8 +13,8 @@ struct HeldCopies::Batch {
     static constexpr std::size_t kRuns = 64;
 
     bool empty() const { return runs == 0; }
-    bool takes(Direction other, std::size_t bytes) const {
-        return direction == other && runs < kRuns &&
+    bool takes(Rank other, Direction wanted, std::size_t bytes) const {
+        return target == other && direction == wanted && runs < kRuns &&
                (direction == Direction::get || used + bytes <= data.size());
     }
 
@@ -28,107 +26,38 @@ struct HeldCopies::Batch {
     std::array<std::byte, 2 * kMost> data; ///< of puts
 };
 
-/// Those of which something has been held. Progress looks at them, in any thread. What it is made of
-/// needs no destructor: exit() may come before the last window goes.
-class HeldCopies::Windows {
-  public:
-    void add(HeldCopies& one) {
-        const std::lock_guard lock(mutex_);
-        if (first_ == nullptr && host().call_progress != nullptr)
-            host().call_progress();
-        one.next_ = first_;
-        first_ = &one;
-    }
-    void remove(HeldCopies& one) {
-        const std::lock_guard lock(mutex_);
-        HeldCopies** at = &first_;
-        while (*at != &one)
-            at = &(*at)->next_;
-        *at = one.next_;
-    }
-    /// Relaxed: a look that misses what another thread has held sends it the next time.
-    void count(std::ptrdiff_t more) {
-        holding_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
-    }
-    void send() {
-        if (holding_.load(std::memory_order_relaxed) == 0)
-            return;
-        const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock)
-            return;
-        for (HeldCopies* one = first_; one != nullptr; one = one->next_) {
-            const std::unique_lock theirs(one->mutex_, std::try_to_lock);
-            if (theirs)
-                for (const auto& batch : one->batches_)
-                    one->send(*batch);
-        }
-    }
-
-  private:
-    std::mutex mutex_;
-    HeldCopies* first_ = nullptr;
-    std::atomic<std::size_t> holding_{0}; ///< batches that are not empty, of all
-};
-
-constinit HeldCopies::Windows HeldCopies::windows;
-
-HeldCopies::HeldCopies() = default;
+HeldCopies::HeldCopies(std::atomic<std::size_t>& of_all, HeldFailure& failure)
+    : failure_(failure), held_(of_all) {}
 
 HeldCopies::~HeldCopies() {
     drop();
-    if (listed_)
-        windows.remove(*this);
 }
 
-/// With mutex_ locked, as send() and batch_for() below.
+/// With mutex_ locked, as send below.
 void HeldCopies::empty(Batch& batch) {
     batch.runs = batch.used = 0;
-    --held_;
-    windows.count(-1);
+    held_.one_less();
 }
 
 void HeldCopies::send(Batch& batch) {
-    if (batch.empty())
-        return;
-    if (const int error = batch.kernel->flush(); error != 0 && !failed_) {
-        failure_ = {error, batch.direction, batch.target, batch.first};
-        failed_.store(true, std::memory_order_relaxed);
-    }
+    if (const int error = batch.kernel->flush(); error != 0)
+        failure_.note({error, batch.direction == Direction::put ? "MPI_Put" : "MPI_Get",
+                       batch.target, batch.first});
     empty(batch);
-}
-
-HeldCopies::Batch& HeldCopies::batch_for(Rank target) {
-    Batch* free = nullptr;
-    for (const auto& batch : batches_) {
-        if (batch->target == target)
-            return *batch;
-        if (batch->empty())
-            free = batch.get();
-    }
-    if (free == nullptr && batches_.size() < kTargets)
-        free = batches_.emplace_back(std::make_unique<Batch>()).get();
-    if (free == nullptr) {
-        free = batches_[next_victim_++ % kTargets].get();
-        send(*free);
-    }
-    free->target = target;
-    return *free;
 }
 
 void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_t address,
                       void* origin, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(listed_, true))
-        windows.add(*this);
-    Batch& batch = batch_for(target);
-    if (!batch.takes(direction, bytes))
+    Batch& batch = batches_.of(target);
+    if (!batch.empty() && !batch.takes(target, direction, bytes))
         send(batch);
     if (batch.empty()) {
+        batch.target = target;
         batch.direction = direction;
         batch.first = address;
         batch.kernel.emplace(direction, pid);
-        ++held_;
-        windows.count(1);
+        held_.one_more();
     }
     if (direction == Direction::put) {
         std::memcpy(batch.data.data() + batch.used, origin, bytes);
@@ -140,34 +69,30 @@ void HeldCopies::hold(Direction direction, Rank target, pid_t pid, std::uintptr_
     (void)batch.kernel->add(reinterpret_cast<std::uintptr_t>(origin), address, bytes);
 }
 
-void HeldCopies::send_now(Rank target) {
+void HeldCopies::send(Rank target) {
     const std::lock_guard lock(mutex_);
-    for (const auto& batch : batches_)
-        if (batch->target == target)
-            send(*batch);
+    if (Batch* const batch = batches_.find(target))
+        send(*batch);
 }
 
-void HeldCopies::send_all_now() {
+void HeldCopies::send_all() {
     const std::lock_guard lock(mutex_);
-    for (const auto& batch : batches_)
+    while (Batch* const batch = batches_.first())
+        send(*batch);
+}
+
+void HeldCopies::try_to_send_all() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return;
+    while (Batch* const batch = batches_.first())
         send(*batch);
 }
 
 void HeldCopies::drop() {
     const std::lock_guard lock(mutex_);
-    for (const auto& batch : batches_)
-        if (!batch->empty())
-            empty(*batch);
-}
-
-HeldCopies::Failure HeldCopies::failure() {
-    const std::lock_guard lock(mutex_);
-    failed_.store(false, std::memory_order_relaxed);
-    return std::exchange(failure_, {});
-}
-
-void HeldCopies::send_of_all_windows() {
-    windows.send();
+    while (Batch* const batch = batches_.first())
+        empty(*batch);
 }
 
 } // namespace rmalock::window

@@ -34,7 +34,13 @@ bool covers_all(const RegionTable& table, std::ptrdiff_t displacement, std::ptrd
 Accesses::Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
                    std::unique_ptr<network::Remote> remote)
     : Epochs(spec, std::move(segment), plan, std::move(remote)), elements_(fabric_, plan, threads_),
-      intrinsic_(plan.intrinsic()) {}
+      intrinsic_(plan.intrinsic()) {
+    held_back_.guard_by(elements_);
+}
+
+Accesses::~Accesses() {
+    held_back_.drop(); // progress of another thread may be about to take the lock
+}
 
 bool Accesses::attached(Rank target, std::ptrdiff_t displacement, std::ptrdiff_t low,
                         std::ptrdiff_t high, const rmalock_layout_t* side) {
@@ -74,30 +80,30 @@ Status Accesses::move(Direction direction, const char* call, Rank target,
     if (place.network)
         return move_far(direction, call, target, origin_side, target_side, place, sending);
     order(direction);
-    if (place.pid != 0 && held_back(direction, target, origin_side, target_side, place, sending))
+    if (place.pid != 0 && holds_copy(direction, target, origin_side, target_side, place, sending))
         return RMALOCK_OK;
     const int error = copy(direction, origin_side, target_side, place);
     return error == 0 ? RMALOCK_OK : copy_failed(call, target, place.address, error);
 }
 
 /// What is not overtakes nothing.
-bool Accesses::held_back(Direction direction, Rank target, const rmalock_layout_t& origin_side,
-                         const rmalock_layout_t& target_side, const TargetAddress& place,
-                         const Sending& sending) {
+bool Accesses::holds_copy(Direction direction, Rank target, const rmalock_layout_t& origin_side,
+                          const rmalock_layout_t& target_side, const TargetAddress& place,
+                          const Sending& sending) {
     const std::size_t bytes = std::min(origin_side.bytes, target_side.bytes);
     if (!sending.collects || !origin_side.contiguous || !target_side.contiguous ||
         bytes > HeldCopies::kMost) {
-        held_copies_.send(target);
+        held_back_.send_copies(target); // no accumulates: the caller may hold the accumulate lock
         return false;
     }
     leave_short_ways();
-    held_copies_.hold(direction, target, place.pid, place.address + target_side.base,
-                      reinterpret_cast<void*>(origin_side.base), bytes);
+    held_back_.copies().hold(direction, target, place.pid, place.address + target_side.base,
+                             reinterpret_cast<void*>(origin_side.base), bytes);
     return true;
 }
 
-Status Accesses::complete_copies(Rank target) {
-    held_copies_.send(target);
+Status Accesses::complete_held(Rank target) {
+    held_back_.send(target);
     return copied();
 }
 

@@ -40,8 +40,8 @@ class Accesses : public Epochs {
     Status transfer_contiguous(Direction direction, const char* call, Rank target,
                                std::ptrdiff_t displacement, std::ptrdiff_t offset, void* origin,
                                std::size_t bytes, ucx::Completion* completion);
-    /// Of what has been put and got at a target of the node.
-    Status complete_copies(Rank target);
+    /// What waits for others to a target of the node.
+    Status complete_held(Rank target);
     Status accumulate(const char* call, Rank target, std::ptrdiff_t displacement,
                       const rmalock_combination_t& what);
     /// By what single elements are changed where a network adapter does the atomics.
@@ -52,7 +52,7 @@ class Accesses : public Epochs {
   protected:
     Accesses(const rmalock_spec_t& spec, Segment segment, const Plan& plan,
              std::unique_ptr<network::Remote> remote);
-    ~Accesses() = default;
+    ~Accesses();
 
     /// See network::MessageSink. False: the accumulate lock is taken.
     bool apply_message(const network::MessageHeader& header, std::span<const std::byte> data,
@@ -98,9 +98,9 @@ class Accesses : public Epochs {
                 const rmalock_layout_t& origin_side, const rmalock_layout_t& target_side,
                 const TargetAddress& place, const Sending& sending = {});
     /// Whether the copy, through the kernel, waits for others.
-    bool held_back(Direction direction, Rank target, const rmalock_layout_t& origin_side,
-                   const rmalock_layout_t& target_side, const TargetAddress& place,
-                   const Sending& sending);
+    bool holds_copy(Direction direction, Rank target, const rmalock_layout_t& origin_side,
+                    const rmalock_layout_t& target_side, const TargetAddress& place,
+                    const Sending& sending);
     [[gnu::noinline]] Status move_contiguous(Direction direction, const char* call, Rank target,
                                              std::ptrdiff_t offset, const void* origin,
                                              std::size_t bytes, const TargetAddress& place,
@@ -153,6 +153,9 @@ class Accesses : public Epochs {
     bool takes_runs(Rank target, const rmalock_combination_t& what) const;
     Status accumulate_packed(const char* call, Rank target, std::ptrdiff_t displacement,
                              const rmalock_combination_t& what);
+    /// Whether it waits for others, as it changes memory that only the kernel reaches.
+    bool holds_accumulate(const char* call, Rank target, const rmalock_combination_t& what,
+                          const TargetAddress& place);
     Status accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                              const TargetAddress& place);
     Status accumulate_copied(const char* call, Rank target, const rmalock_combination_t& what,

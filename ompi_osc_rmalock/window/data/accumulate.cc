@@ -320,8 +320,30 @@ Status each_part(const rmalock_combination_t& what, const TargetAddress& place, 
 
 } // namespace
 
+/// What is not comes behind those that do.
+bool Accesses::holds_accumulate(const char* call, Rank target, const rmalock_combination_t& what,
+                                const TargetAddress& place) {
+    const std::size_t bytes = what.count * what.element.size;
+    const bool is_awaited = what.result != nullptr && what.completion != nullptr;
+    const bool is_run = what.target_side->contiguous && what.element.size == what.element.extent;
+    const bool is_ours = cpu_atomics() && what.kernels->alone != nullptr;
+    if (!is_ours || !is_run || is_awaited || bytes > HeldAccumulates::kMost) {
+        held_back_.send_accumulates(target);
+        return false;
+    }
+    order(Direction::get);
+    order(Direction::put);
+    leave_short_ways();
+    held_back_.accumulates().hold({call, target, place.pid, place.address + what.target_side->base,
+                                   what.kernels->alone, what.operand, what.result, what.count,
+                                   bytes});
+    return true;
+}
+
 Status Accesses::accumulate_locked(const char* call, Rank target, const rmalock_combination_t& what,
                                    const TargetAddress& place) {
+    if (place.pid != 0 && !place.network && holds_accumulate(call, target, what, place))
+        return RMALOCK_OK;
     // Where CPUs do the atomics the lock orders plain accesses, too, and nothing of this process is
     // under way to the target by the network.
     if (cpu_atomics() && !place.network && is_array_of_host(what, place.direct)) {
@@ -400,6 +422,7 @@ Status Accesses::compare_and_swap_locked(const char* call, Rank target, std::siz
     const auto there = contiguous_layout(nullptr, size);
     if (place.network && cpu_atomics())
         remote_->complete(target); // messages that were sent before go before
+    held_back_.send_accumulates(target);
     const AccumulateGuard guard(*this, target);
     Status status = move_and_wait(Direction::get, call, target,
                                   contiguous_layout(before.data(), size), there, place);

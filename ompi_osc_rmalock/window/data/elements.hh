@@ -11,6 +11,7 @@
 #include "locks/parts/passing_ticket.hh"
 #include "locks/parts/ticket.hh"
 #include "locks/window_lock/window_lock.hh"
+#include "window/create/held_accumulates.hh"
 #include "window/create/plan.hh"
 #include "window/data/kernels.hh"
 #include "window/data/thread_number.hh"
@@ -24,7 +25,7 @@ struct ElementAmount {
     bool by_mark;             ///< they fit all of them, so that a mark may be enough
 };
 
-class ElementLock {
+class ElementLock final : public ElementGate {
   public:
     using Mark = fabric::CpuFabric::Own;
 
@@ -75,7 +76,10 @@ class ElementLock {
     /// that do not run, a bounded number of times. Where adapters do, everybody takes it for every
     /// accumulate over the network, and it is handed over without a further round trip.
     locks::Hold lock(Rank target) {
-        return is_near(target) ? lock_near(target) : lock_elsewhere(target);
+        if (!is_near(target))
+            return lock_elsewhere(target);
+        lock_near(target);
+        return {};
     }
     void unlock(Rank target, locks::Hold hold) {
         is_near(target) ? unlock_near(target) : unlock_elsewhere(target, hold);
@@ -83,14 +87,16 @@ class ElementLock {
 
     // Of targets on this node, where CPUs do the atomics.
 
-    locks::Hold lock_near(Rank target) {
-        return near_lock_.acquire_exclusive(fabric_.part_of(target));
+    void lock_near(Rank target) override {
+        near_lock_.acquire_exclusive(fabric_.part_of(target));
     }
     /// Where nobody may wait (the handler of a message).
-    bool try_lock_near(Rank target) {
+    bool try_lock_near(Rank target) override {
         return near_lock_.try_acquire_exclusive(fabric_.part_of(target));
     }
-    void unlock_near(Rank target) { near_lock_.release_exclusive(fabric_.part_of(target), {}); }
+    void unlock_near(Rank target) override {
+        near_lock_.release_exclusive(fabric_.part_of(target), {});
+    }
 
     // Under that lock.
 

@@ -73,7 +73,7 @@ Status Epochs::complete() {
             return status;
         targets.swap(targets_);
     }
-    held_copies_.send_all();
+    held_back_.send_all();
     // The word comes behind all that was sent to the target, or waits for it.
     const auto behind = std::partition(targets.begin(), targets.end(), [this](Rank target) {
         return !is_far(target) || !remote_->send_complete(target);

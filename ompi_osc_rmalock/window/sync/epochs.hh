@@ -186,7 +186,7 @@ class Epochs : public Observed {
     std::optional<network::Servers::Entry> served_;
     /// It is word_lock_, and all there is to a lock is to acquire it (fast_path.hh).
     const bool fast_path_;
-    bool flush_is_short_ = fast_path_; ///< nothing is held (HeldCopies)
+    bool flush_is_short_ = fast_path_; ///< nothing is held (HeldBack)
 
     const bool courteous_; ///< several nodes, one thread
     Courtesy courtesy_;

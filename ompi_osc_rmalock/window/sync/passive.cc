@@ -203,16 +203,16 @@ Status Epochs::flush_any(Flush kind, Rank target) {
         if (!fabric_.same_node(target))
             remote_->flush_local(target);
         else
-            held_copies_.send(target);
+            held_back_.send(target);
         break;
     case Flush::local_all:
-        held_copies_.send_all();
+        held_back_.send_all();
         if (remote_ != nullptr)
             remote_->flush_local_all();
         break;
     }
     if (fast_path_)
-        flush_is_short_ = !held_copies_.any();
+        flush_is_short_ = !held_back_.any();
     renew_regions();
     finish_stores();
     serve_others();
@@ -241,7 +241,7 @@ void Epochs::serve_others() {
 }
 
 Status Epochs::sync() {
-    held_copies_.send_all();
+    held_back_.send_all();
     threads_ ? fabric::full_fence() : stores.settle();
     serve_others();
     renew_regions();
