@@ -1,7 +1,6 @@
 // What the small operations that wait for others have in common, puts, gets and accumulates.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
